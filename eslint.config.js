@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
   'gray-matter': ['src/protocol/text/frontmatter.ts'],
-  'simple-git': ['src/transport/git/set-up.ts'],
+  'simple-git': ['src/transport/git/environment.ts'],
   'proper-lockfile': ['src/mcp/install/write.ts'],
   '@photostructure/sqlite': ['src/store/sqlite.ts'],
   'node:child_process': [
@@ -18,7 +18,7 @@ const DANGEROUS = {
     'src/runner/plain-session.ts',
     'src/runner/terminal.ts',
     'src/state/process-identity.ts',
-    'src/state/second-holder.ts',
+    'src/state/lock.ts',
     'src/state/keys/ssh-keygen.ts',
     'src/service/run.ts',
     'src/demo/**',

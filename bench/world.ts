@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { formatMessage } from '../src/protocol/message.ts';
-import { messageFile } from '../src/protocol/layout.ts';
-import { relPathAt } from '../src/protocol/names.ts';
+import { messageFile, relPathAt } from '../src/protocol/layout.ts';
 import { ran, type Ended } from './measure.ts';
 
 export const BIN = fileURLToPath(new URL('../bin/crosstalk.js', import.meta.url));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { Commit } from '../../src/protocol/commit.ts';
+import type { Commit } from '../../src/protocol/outgoing.ts';
 import { Screen } from '../../src/secrets/screen.ts';
 import { drawn, SECRETS } from '../../test/support/secrets.ts';
 import type { Figure, Scale } from '../figure.ts';

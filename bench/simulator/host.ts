@@ -1,7 +1,7 @@
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Alarm, Rhythm } from '../../src/dispatcher/alarm.ts';
 import { RungFetches, type Later } from '../../src/dispatcher/bell/far-bell.ts';
-import { Bell } from '../../src/dispatcher/socket/bell.ts';
+import { Bell } from '../../src/dispatcher/socket/answers.ts';
 import { inTurns, permission } from '../../src/operations/publishing.ts';
 import type { OutboxEntry } from '../../src/state/outbox.ts';
 import { Turns } from '../../src/state/turn.ts';

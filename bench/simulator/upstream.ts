@@ -1,4 +1,4 @@
-import type { Commit } from '../../src/protocol/commit.ts';
+import type { Commit } from '../../src/protocol/outgoing.ts';
 import type { Fetched } from '../../src/transport/clone/remote.ts';
 import type { Failure } from '../../src/transport/git/failure.ts';
 import type { Upstream } from '../../src/transport/publish/upstream.ts';

@@ -1,6 +1,5 @@
-import { messageFile } from '../../src/protocol/layout.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
 
 const TOPICS = [
   'What changed in `dispatcher/retries.ts` since Monday?',

@@ -1,6 +1,6 @@
 import { parseJsonc, valueOf } from '../protocol/text/jsonc.ts';
 import { parseToml } from '../protocol/text/toml.ts';
-import type { AgentAccount } from './account.ts';
+import type { AgentAccount } from './agents.ts';
 import { commandLine, setBy, type Start } from './command-line.ts';
 
 /** Settings of a CLI that hold the address of its model, and nothing else. */

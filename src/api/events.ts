@@ -1,4 +1,4 @@
-import type { MessageRef } from '../protocol/message-ref.ts';
+import type { MessageRef } from '../protocol/layout.ts';
 import type { Time, WebDeadLetter, WebNow, WebRun } from './now.ts';
 import type { WebMessage } from './messages.ts';
 

@@ -1,7 +1,6 @@
-import type { MessageRef } from '../protocol/message-ref.ts';
-import type { BranchOnRecord } from '../protocol/text/branch.ts';
+import type { MessageRef } from '../protocol/layout.ts';
+import type { BranchOnRecord, Decision } from '../protocol/text/words.ts';
 import type { WebDelay, WebGate, Time } from './now.ts';
-import type { Decision } from '../protocol/text/decision.ts';
 
 /** `GET /api/session`: the content and permissions of this window. */
 export interface WebSession {

@@ -1,5 +1,5 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
-import type { MessageRef } from '../protocol/message-ref.ts';
+import type { MessageRef } from '../protocol/layout.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {

@@ -1,4 +1,4 @@
-import { isName } from '../protocol/names.ts';
+import { isName } from '../protocol/layout.ts';
 
 /**
  * A machine's statement about itself, sent over the bell. Anybody who reaches the server may send it in the

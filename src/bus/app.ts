@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Runner } from '../runner/runner.ts';
-import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
+import type { Sandboxes } from '../runner/sandbox/bubblewrap.ts';
 import type { Screen } from '../secrets/screen.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
@@ -10,7 +10,7 @@ import type { Decided } from '../state/keys/decided.ts';
 import type { KeptOutcomes } from '../state/outcomes/kept-outcomes.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
-import type { KeptProcesses } from '../state/sessions/kept-processes.ts';
+import type { KeptProcesses } from '../state/sessions/agent-sessions.ts';
 import type { Settled } from '../state/settled.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import type { Workspaces } from '../state/workspaces.ts';

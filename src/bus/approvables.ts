@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
 import { approvalHash } from '../store/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
-import type { Approvable } from './approvable.ts';
 import type { Approving, JudgedFile } from './approvals.ts';
 import { approvedServers, heldServers, withServers } from '../protocol/approval/mcp-servers.ts';
 import type { HostFile } from '../protocol/files/host-file.ts';
@@ -122,4 +121,18 @@ function lineOf({ command, args, env }: Extract<McpServer, { command: string }>)
   const variables = Object.entries(env).map(([name, text]) => `${name}=${text}`);
   const below = args.filter((text) => /^[^/].*\//.test(text)).map((text) => `/${text}`);
   return [command, ...args, ...variables, ...below].map(shellWord).join(' ');
+}
+
+/**
+ * One kind of setting that takes effect on this machine only as its operator approved it (trust.md §2). A
+ * new kind must be added to `approvables`: `host show`, `host approve`, `status` and the dispatcher's log
+ * then include it.
+ */
+interface Approvable {
+  /** Returns the changes that wait for approval, given the approvals. */
+  held: (approvals: Approvals) => readonly HeldChange[];
+  /** Returns the approvals with some of these changes accepted; absent for a kind that is recorded elsewhere. */
+  accept?: (approvals: Approvals, chosen: readonly HeldChange[]) => Approvals;
+  /** Records the changes elsewhere, after the approvals are on disk. */
+  record?: (chosen: readonly HeldChange[]) => Promise<void>;
 }

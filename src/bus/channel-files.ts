@@ -1,5 +1,4 @@
-import { CHANNELS, folderUse, placeOf } from '../protocol/layout.ts';
-import { dayBefore } from '../protocol/names.ts';
+import { CHANNELS, folderUse, placeOf, dayBefore } from '../protocol/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Beginning } from './beginning.ts';
 

@@ -1,6 +1,5 @@
-import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, messageFile, placeOf, dayBefore } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
-import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/causality.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';

@@ -1,6 +1,5 @@
 import { parseChannel, type Channel } from '../protocol/files/channel.ts';
-import { channelFile, CHANNELS } from '../protocol/layout.ts';
-import { isChannelId } from '../protocol/names.ts';
+import { channelFile, CHANNELS, isChannelId } from '../protocol/layout.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { reasonOf } from '../errors.ts';
-import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
-import { isChannelId } from '../protocol/names.ts';
+import { CHANNELS, SHOWN_FOLDERS, isChannelId } from '../protocol/layout.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
 import { Cell } from '../store/rows.ts';

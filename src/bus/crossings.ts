@@ -1,6 +1,5 @@
-import { CHANNELS, messageFile } from '../protocol/layout.ts';
+import { CHANNELS, messageFile, dayBefore } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
-import { dayBefore } from '../protocol/names.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 import type { Beginning } from './beginning.ts';

@@ -6,13 +6,13 @@ import {
   judge,
   type CountedDecision,
   type Judged,
+  type Candidate,
+  type Proposal,
 } from '../protocol/decision/judge.ts';
-import type { Candidate, Proposal } from '../protocol/decision/judge.ts';
-import { proposedText } from '../protocol/text/decision.ts';
+import { proposedText } from '../protocol/text/words.ts';
 import { mayCancel } from '../protocol/cancel.ts';
-import { messageFile } from '../protocol/layout.ts';
+import { messageFile, messageKey, type MessageRef } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
-import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { nameOfDecision } from '../state/keys/decided.ts';
 import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';

@@ -3,6 +3,7 @@ import { CHANNELS, folderUse, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
+import { type Commit } from '../protocol/outgoing.ts';
 
 /** Maximum number of messages read in the search for those of two actors, however much others write. */
 const MOST_LOOKED = 2000;
@@ -73,4 +74,14 @@ async function* newestDays(
         });
         yield relPaths.sort().reverse();
       }
+}
+
+/**
+ * Returns a commit of the outbox with all requirements: in addition to its own ones, its messages have to
+ * be new.
+ */
+export function committed(commit: Commit): Commit {
+  const messages = commit.files.filter(({ path }) => placeOf(path).kind === 'message');
+  const fresh = messages.map(({ path }) => ({ path, oid: null }));
+  return { ...commit, requires: [...(commit.requires ?? []), ...fresh] };
 }

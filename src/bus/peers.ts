@@ -1,8 +1,7 @@
 import { EVERYONE, formatAddress, type Address } from '../protocol/address.ts';
-import { isName } from '../protocol/names.ts';
+import { isName, placeOf, profileFiles } from '../protocol/layout.ts';
 import type { CanAnswer } from '../protocol/pending.ts';
 import { parseProfile } from '../protocol/files/actor.ts';
-import { placeOf, profileFiles } from '../protocol/layout.ts';
 import type { Peer, Peers } from '../protocol/prompt/prompt-peers.ts';
 import type { Transport } from '../transport/transport.ts';
 import { readHosts } from './host.ts';

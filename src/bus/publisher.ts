@@ -9,9 +9,9 @@ import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import { Awaited, type PublishOutcome } from './awaited.ts';
-import { committed } from './committed.ts';
+import { committed } from './earlier.ts';
 import { PushParts } from './push-parts.ts';
-import { Troubles, type Trouble } from './troubles.ts';
+import { Troubles, type Trouble } from './stalls.ts';
 
 /** The parts that a publisher uses. */
 export interface PublisherOptions {

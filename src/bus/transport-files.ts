@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isIn, isOurs, namedPaths, type Places } from '../agents/named-paths.ts';
 import { planningCommand, PLANNING_AGENTS } from '../agents/planning.ts';
-import { askingOfTier } from '../agents/sessions/asking-of-tier.ts';
+import { askingOfTier } from '../agents/sessions/warm-of.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { messageFile } from '../protocol/layout.ts';
+import { messageFile, placeOfRef } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
-import { placeOfRef } from '../protocol/reference.ts';
 import { placeSigned, publicKeyIn, signedIn, signerOf, type Signed } from '../protocol/signed.ts';
 import { loadPins, type Pin } from '../state/keys/pins.ts';
 import { CrosstalkError } from '../errors.ts';

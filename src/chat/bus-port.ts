@@ -33,7 +33,7 @@ import type { Attachment, ChannelRow, ChatPort, Choice, Entry, Opening } from '.
 import { optionLines } from '../protocol/talk.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
-import { suffixOf } from '../protocol/names.ts';
+import { suffixOf } from '../protocol/layout.ts';
 import { inWords as stateInWords, presentAll } from '../present/state.ts';
 import { failureMark, marksOf, writerWords } from '../present/marks.ts';
 import { shortTime } from '../present/times.ts';

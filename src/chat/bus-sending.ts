@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../errors.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import type { Context } from '../operations/context.ts';
-import { firstPath, newMarks } from '../operations/sending/marks.ts';
+import { firstPath, newMarks } from '../operations/sending/handed.ts';
 import { answerShown } from '../operations/deciding/choice.ts';
 import { AnsweredBefore } from '../operations/sending/reply.ts';
 import { send, senderIn } from '../operations/sending/send.ts';

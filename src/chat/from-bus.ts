@@ -5,7 +5,7 @@ import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { Context } from '../operations/context.ts';
 import { formatAddress, parseAddress } from '../protocol/address.ts';
 import type { Located, Message } from '../protocol/message.ts';
-import { messageKey } from '../protocol/message-ref.ts';
+import { messageKey } from '../protocol/layout.ts';
 import { isAnswer } from '../protocol/owed.ts';
 import type { WebForce } from '../api/api.ts';
 import { branchMark } from '../present/marks.ts';

@@ -1,5 +1,5 @@
 import { wait, type Wait } from '../wait.ts';
-import type { Bell, Ring } from './socket/bell.ts';
+import type { Bell, Ring } from './socket/answers.ts';
 
 /** The reason why a wait ended. */
 export type Rang = Ring | 'time' | 'aborted';

@@ -1,10 +1,9 @@
 import { chainLevels, isQuestion, type Lookup } from '../protocol/causality.ts';
-import { messageKey } from '../protocol/message-ref.ts';
-import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
+import { messageKey, placeOfRef } from '../protocol/layout.ts';
+import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/thread.ts';
 import { whyNotSteering } from '../protocol/steer.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
-import { placeOfRef } from '../protocol/reference.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { FanIn } from './fan-ins.ts';

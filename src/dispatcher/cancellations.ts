@@ -5,11 +5,10 @@ import { passed } from '../crash-points.ts';
 import { isSystemError, reasonOf } from '../errors.ts';
 import { isQuestion } from '../protocol/causality.ts';
 import { cancelMessage, isByOperator, isFor, mayCancel } from '../protocol/cancel.ts';
-import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import { messageKey, type MessageRef, placeOfRef, placeOf } from '../protocol/layout.ts';
 import { type Located, type Message, parseMessage } from '../protocol/message.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
-import { placeOfRef } from '../protocol/reference.ts';
 import { steeringsOn } from '../protocol/steer.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Jobs } from './jobs.ts';
@@ -17,7 +16,6 @@ import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
-import { placeOf } from '../protocol/layout.ts';
 
 /** How often a cancellation that fails is tried, unless the system refused something. */
 const TRIES = 5;

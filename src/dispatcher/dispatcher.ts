@@ -5,24 +5,22 @@ import type { Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
 import { Cancellations } from './cancellations.ts';
-import type { Running } from './jobs.ts';
+import { type Running, Jobs } from './jobs.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
 import { FanIns } from './fan-ins.ts';
-import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
 import { Lanes, mostRuns } from './lanes.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
-import { startFacts, type Job } from './run/job.ts';
+import { startFacts, type Job, tiersFor, untriedTiers } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
 import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
 import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import { tiersFor, untriedTiers } from './run/tier-choice.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { messageFile } from '../protocol/layout.ts';
-import { messageKey } from '../protocol/message-ref.ts';
+import { messageFile, messageKey } from '../protocol/layout.ts';
 import { isCaused, type QueuedFile, questionsOf } from '../protocol/outgoing.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -4,8 +4,7 @@ import { reasonOf } from '../errors.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
 import type { HeldEntry, OutboxEntry } from '../state/outbox.ts';
-import { brief } from './run/briefing.ts';
-import { peopleWhoWait, whileHeld } from './run/waiting-note.ts';
+import { brief, peopleWhoWait, whileHeld } from './run/briefing.ts';
 
 /** Milliseconds until an answer is looked at again whose messages cannot be read. */
 const WAIT_MS = 60_000;

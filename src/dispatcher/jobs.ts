@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts';
-import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../protocol/layout.ts';
 import type { FanIn } from './fan-ins.ts';
 import type { Job } from './run/job.ts';
 

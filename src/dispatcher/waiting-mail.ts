@@ -1,16 +1,15 @@
-import type { Batches } from './batches.ts';
+import { type Batches, lookedAt, steeredBy } from './batches.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
 import type { Engine } from './run/engine.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
-import { lookedAt, steeredBy } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import { isQuestion } from '../protocol/causality.ts';
-import { isFirst } from '../protocol/conversation.ts';
+import { isFirst } from '../protocol/thread.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
-import { tiersFor } from './run/tier-choice.ts';
+import { tiersFor } from './run/job.ts';
 
 /**
  * Runs for the messages in the mailboxes. They are due as soon as there is room. They become due at

@@ -1,9 +1,7 @@
 import type { DispatcherApp } from '../bus/app.ts';
-import { messageKey } from '../protocol/message-ref.ts';
+import { messageKey, placeOfRef, relPathAt } from '../protocol/layout.ts';
 import { reasonOf } from '../errors.ts';
 import { threadRoot } from '../protocol/thread.ts';
-import { placeOfRef } from '../protocol/reference.ts';
-import { relPathAt } from '../protocol/names.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { Transcribing } from './transcribing/transcribing.ts';

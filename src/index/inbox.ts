@@ -1,9 +1,9 @@
-import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../protocol/layout.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { number, text, type Database } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
-import { AUTOMATIC, MAY_ASK, PROPOSES } from './tags.ts';
+import { AUTOMATIC, MAY_ASK, PROPOSES } from './writer.ts';
 
 /** Most questions to a name that are examined, the newest first: most were answered long ago. */
 const MOST_QUESTIONS = 2000;

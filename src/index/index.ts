@@ -1,7 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MessageRef } from '../protocol/message-ref.ts';
-import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import { type MessageRef, CHANNELS, placeOf } from '../protocol/layout.ts';
 import { number, text, type Database, connect, isBroken, isBusy } from '../store/sqlite.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
 import { IndexWriter, type IndexBatch } from './writer.ts';

@@ -2,7 +2,7 @@ import { MOST_COUNTED } from '../protocol/text/words.ts';
 import { number, text } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { hashOf, relPathIn } from './keys.ts';
-import { PROPOSES, TAKES_BACK } from './tags.ts';
+import { PROPOSES, TAKES_BACK } from './writer.ts';
 
 /** A name that messages are addressed to. */
 export interface Addressed {

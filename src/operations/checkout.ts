@@ -2,7 +2,7 @@ import { readlink, symlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import type { Context } from './context.ts';
-import { projectsAround } from './project.ts';
+import { projectsAround } from './locate.ts';
 
 /**
  * Makes a symlink to the checkout of the bus, wherever that is kept.

@@ -1,9 +1,8 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { PublishOutcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
-import { inBulk } from '../protocol/outgoing.ts';
+import { inBulk, type Commit } from '../protocol/outgoing.ts';
 import { saidSecrets } from '../protocol/text/secrets.ts';
-import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 import { findLostMail } from './lost-mail.ts';
 import { queuedLine } from '../present/state.ts';

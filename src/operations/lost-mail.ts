@@ -1,8 +1,7 @@
 import type { App } from '../bus/app.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { placeOf } from '../protocol/layout.ts';
-import { suffixOf } from '../protocol/names.ts';
-import { countOf } from '../protocol/text/amounts.ts';
+import { placeOf, suffixOf } from '../protocol/layout.ts';
+import { countOf } from '../protocol/text/words.ts';
 import { shown } from '../protocol/text/result.ts';
 import { acquire, holderOf } from '../state/lock.ts';
 import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';

@@ -1,6 +1,5 @@
 import type { WebDeadLetter, WebFailed } from '../api/api.ts';
-import { countOf } from '../protocol/text/amounts.ts';
-import { reasonInWords, withoutSequences } from '../protocol/text/words.ts';
+import { countOf, reasonInWords, withoutSequences } from '../protocol/text/words.ts';
 import { attemptsInWords, nextInWords } from './holds.ts';
 import type { Standing } from './state.ts';
 import { ageOf, secondsSince } from './times.ts';

@@ -1,6 +1,5 @@
 import type { WebForce, WebThreadNode } from '../api/api.ts';
-import { branchInWords, type BranchOnRecord } from '../protocol/text/branch.ts';
-import { reasonInWords } from '../protocol/text/words.ts';
+import { branchInWords, type BranchOnRecord, reasonInWords } from '../protocol/text/words.ts';
 
 const MARKS = { interim: 'interim', failure: 'notice of a failure' } as const;
 const CANCELS: Record<WebForce, string> = {

@@ -1,6 +1,5 @@
 import type { WebRun } from '../api/api.ts';
-import { dollars, grouped } from '../protocol/text/amounts.ts';
-import { reasonInWords } from '../protocol/text/words.ts';
+import { dollars, grouped, reasonInWords } from '../protocol/text/words.ts';
 
 /** How a run stands or has ended, to be said of its actor. */
 export const OUTCOMES: Record<WebRun['outcome'], string> = {

@@ -1,9 +1,7 @@
 import type { WebForce } from '../api/api.ts';
 import { optionLines, type TalkFields } from '../protocol/talk.ts';
-import { countOf } from '../protocol/text/amounts.ts';
-import { branchInWords } from '../protocol/text/branch.ts';
+import { countOf, reasonInWords, branchInWords } from '../protocol/text/words.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import { reasonInWords } from '../protocol/text/words.ts';
 
 /** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
 export function talkRows(fields: TalkFields, force?: WebForce): [string, string | undefined][] {

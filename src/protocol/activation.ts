@@ -1,5 +1,5 @@
 import { reach } from './address.ts';
-import { isDecision } from './text/decision.ts';
+import { isDecision } from './text/words.ts';
 import type { Message } from './message.ts';
 
 /** Returns the sender of the message at a relPath of the same channel; undefined when there is no message. */

@@ -1,4 +1,4 @@
-import { isName, isSender } from './names.ts';
+import { isName, isSender } from './layout.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
 /**

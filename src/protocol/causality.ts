@@ -1,6 +1,6 @@
 import { EVERYONE } from './address.ts';
 import type { Located, Message } from './message.ts';
-import { isForeign, refsFrom, refFrom, type Ref } from './reference.ts';
+import { isForeign, refsFrom, refFrom, type Ref } from './layout.ts';
 
 /**
  * Looks up a message by its name relative to the current channel (`seenFrom`): a relPath is in this channel,

@@ -3,7 +3,7 @@ import { activation } from './activation.ts';
 import { isQuestion, openQuestions, type Lookup } from './causality.ts';
 import type { Located } from './message.ts';
 import { unanswered } from './pending.ts';
-import { byTime } from './reference.ts';
+import { byTime } from './layout.ts';
 
 /** An actor and the host that serves it. */
 export interface ServedActor {

@@ -1,7 +1,7 @@
 import { openQuestions, type Lookup } from './causality.ts';
 import type { Located, Message } from './message.ts';
 import { owedTasks, type CanAnswer } from './pending.ts';
-import { byTime, placeOfRef } from './reference.ts';
+import { byTime, placeOfRef } from './layout.ts';
 import type { AnswerPlan } from './reply.ts';
 
 /**

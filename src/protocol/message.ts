@@ -1,7 +1,6 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
 import { formatDocument, parseDocumentText, type HeaderFields } from './text/frontmatter.ts';
-import { isName, isRelPath, isSender } from './names.ts';
-import { isOrigin } from './reference.ts';
+import { isName, isRelPath, isSender, isOrigin } from './layout.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 import { isSignature } from './signed.ts';
 import { talkFieldsIn, talkHeader, type TalkFields } from './talk.ts';

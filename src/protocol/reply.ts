@@ -13,7 +13,7 @@ import {
   type Links,
 } from './causality.ts';
 import type { Located, Message } from './message.ts';
-import { isForeign, placeOfRef } from './reference.ts';
+import { isForeign, placeOfRef } from './layout.ts';
 
 /** Writer of a message, and its time, which the caller supplies. */
 export interface Writer {

@@ -1,4 +1,4 @@
-import type { MessageRef } from './message-ref.ts';
+import type { MessageRef } from './layout.ts';
 
 /**
  * Signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file but its own

@@ -5,10 +5,10 @@ import {
   permissionIn,
   type Decision,
   type PermissionOnRecord,
-} from './text/decision.ts';
-import { branchIn, type BranchOnRecord } from './text/branch.ts';
-import { isName, isRelPath } from './names.ts';
-import { isOrigin } from './reference.ts';
+  branchIn,
+  type BranchOnRecord,
+} from './text/words.ts';
+import { isName, isRelPath, isOrigin } from './layout.ts';
 import { usageIn, type UsageOnRecord } from './usage.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine, escapeInvisible } from './text/quoted.ts';

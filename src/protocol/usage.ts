@@ -1,4 +1,4 @@
-import { amount } from './text/amounts.ts';
+import { amount } from './text/words.ts';
 
 /** Usage of a run, as its agent CLI states it (bills.md). Anything that the CLI does not state is absent. */
 export interface Usage {

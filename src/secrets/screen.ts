@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isFileName } from '../protocol/attached.ts';
-import type { Blob, Commit } from '../protocol/commit.ts';
+import type { Blob, Commit } from '../protocol/outgoing.ts';
 import { type FoundSecret, formsOf } from '../protocol/text/secrets.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { parseMessage } from '../protocol/message.ts';

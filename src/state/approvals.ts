@@ -6,7 +6,7 @@ import { GATE_OPTIONS } from '../protocol/files/tier-gate.ts';
 import { TIER_OPTIONS, WORKTREE_OPTIONS } from '../protocol/files/tier-options.ts';
 import { isSandbox } from '../protocol/files/tier-sandbox.ts';
 import type { Approved, ApprovedOptions } from '../protocol/approval/record.ts';
-import { isName } from '../protocol/names.ts';
+import { isName } from '../protocol/layout.ts';
 import { isRecord, readSealed, writeSealed } from './files.ts';
 import { acquire } from './lock.ts';
 

@@ -1,4 +1,4 @@
-import { Rows } from '../store/rows.ts';
+import { Rows, Cell } from '../store/rows.ts';
 
 /** An agent CLI's account that does not work at present (decision 20). Times are ISO 8601 UTC. */
 export interface Hold {
@@ -32,5 +32,19 @@ export class Holds extends Rows<Hold> {
       if (after === undefined) items.remove(before.id);
       else items.put(after);
     });
+  }
+}
+
+/** The person who paused the dispatcher of this machine, and the time (ISO 8601 UTC). */
+export interface Pause {
+  since: string;
+  by: string;
+}
+
+/** The pause of a machine's dispatcher. */
+export class Pauses extends Cell<Pause> {
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'pause');
   }
 }

@@ -1,4 +1,4 @@
-import type { Commit } from '../protocol/commit.ts';
+import type { Commit } from '../protocol/outgoing.ts';
 import { isSha256 } from '../protocol/attached.ts';
 import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { isRecord } from './files.ts';

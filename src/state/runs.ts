@@ -1,12 +1,12 @@
 import { appendFile, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
-import { ROOM_OF_RUN } from './place/room.ts';
+import { ROOM_OF_RUN } from './place/below.ts';
 import { makeFolder } from '../folder.ts';
-import type { MessageRef } from '../protocol/message-ref.ts';
+import type { MessageRef } from '../protocol/layout.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
-import type { CountedFor } from '../protocol/automation/counted-for.ts';
-import type { SessionKind } from '../protocol/files/tier-session.ts';
+import type { CountedFor } from '../protocol/automation/fields.ts';
+import type { SessionKind } from '../protocol/files/tier-options.ts';
 import type { Steered } from '../protocol/talk.ts';
 import type { Handed, Usage } from '../protocol/usage.ts';
 import { Rows } from '../store/rows.ts';

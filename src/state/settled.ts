@@ -1,5 +1,4 @@
-import { messageFile } from '../protocol/layout.ts';
-import type { MessageRef } from '../protocol/message-ref.ts';
+import { messageFile, type MessageRef } from '../protocol/layout.ts';
 import { questionsOf } from '../protocol/outgoing.ts';
 import { Lines } from '../store/lines.ts';
 import { Seal } from '../store/seal.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Blob, Commit } from '../protocol/commit.ts';
+import type { Blob, Commit } from '../protocol/outgoing.ts';
 import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
 import { Seal } from '../store/seal.ts';
 import { number, text, type Database } from '../store/sqlite.ts';

@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
-import { writeAside } from './aside.ts';
 import { Seal } from './seal.ts';
 import { text, type Database } from './sqlite.ts';
 import { Store } from './store.ts';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { hasCode } from '../errors.ts';
 
 /** Most characters of an id in the name of a file. */
 const MAX_ID = 100;
@@ -173,5 +175,21 @@ export class Cell<T extends object> {
       else if (before !== undefined) items.remove('');
       return before;
     });
+  }
+}
+
+/**
+ * Saves a text as `<path>.broken`, in a file that did not exist: in its place there may be a symlink to
+ * somebody's file, or a named pipe that blocks the writer for ever.
+ */
+function writeAside(path: string, content: string): void {
+  const write = (name: string): void => {
+    writeFileSync(`${name}.broken`, content, { mode: 0o600, flag: 'wx' });
+  };
+  try {
+    write(path);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    write(`${path}.${randomBytes(8).toString('hex')}`);
   }
 }

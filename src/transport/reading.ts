@@ -3,7 +3,7 @@ import { FILES, folderUse } from '../protocol/layout.ts';
 import { fileLimits, type FileLimits } from '../protocol/attached.ts';
 import { failed } from './git/git.ts';
 import { entriesAt, readBlobs, weigh, type FoundBlob, type Weight } from './objects/blobs.ts';
-import { filesContaining } from './objects/grep.ts';
+import { filesContaining, type FileChange } from './objects/walk.ts';
 import { before, hasAny, heads, notNear, mergeBase } from './objects/lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects/objects.ts';
@@ -23,7 +23,6 @@ import {
   type TreeEntry,
   type WalkedEntry,
 } from './objects/tree.ts';
-import type { FileChange } from './objects/walk.ts';
 
 /** The queries of a transport about its commits and trees; none of them changes anything. */
 export abstract class Reading {

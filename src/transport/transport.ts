@@ -1,12 +1,11 @@
 import type { CheckoutState } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
 import { makeBranch, pushOver } from './clone/branches.ts';
-import { configStamp, fileStamp } from './clone/clone.ts';
+import { configStamp, fileStamp, transportId } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
 import type { RemoteLimits } from './clone/forges.ts';
-import { transportId } from './clone/identity.ts';
 import { Objects } from './objects/objects.ts';
-import type { Commit } from '../protocol/commit.ts';
+import type { Commit } from '../protocol/outgoing.ts';
 import {
   publish,
   type Entries,
@@ -15,7 +14,7 @@ import {
   type Turns,
 } from './publish/publish.ts';
 import { inGit } from './publish/blobs.ts';
-import { begin } from './publish/solo.ts';
+import { begin } from './publish/build.ts';
 import { upstreamOf } from './publish/upstream.ts';
 import { fetchMending } from './clone/mend.ts';
 import { bring, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
@@ -24,8 +23,7 @@ import { Epochs } from './publish/epoch.ts';
 import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
 import type { CloneDefaults, Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
-import { showingOf } from './checkout/showing.ts';
-import { setInClone } from './checkout/sparse.ts';
+import { showingOf, setInClone } from './checkout/showing.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CANCELLED } from '../protocol/cancel.ts';
 import { markOf } from '../protocol/owed.ts';
-import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../protocol/layout.ts';
 import { reasonOf } from '../errors.ts';
 import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
 import { tipOf, type Context } from '../operations/context.ts';

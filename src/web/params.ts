@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../errors.ts';
-import { isRelPath, isSender } from '../protocol/names.ts';
+import { isRelPath, isSender } from '../protocol/layout.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/times.ts';
 import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../operations/context.ts';
-import { KeptMemories } from '../operations/memory/kept-memories.ts';
+import { KeptMemories } from '../operations/memory/memories.ts';
 import { overview } from '../operations/page/overview.ts';
 import { Recent } from '../operations/page/recent.ts';
 import type { WebNow, WebPublishedEvent } from '../api/api.ts';

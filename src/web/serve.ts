@@ -17,9 +17,8 @@ import { Metrics } from './metrics.ts';
 import { isApi, pathOf, STREAMS } from './path.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
-import { RequestGuard, type WebAccess } from './request-guard.ts';
+import { RequestGuard, type WebAccess, page } from './request-guard.ts';
 import type * as Packages from './web-packages.ts';
-import { page } from './plain-page.ts';
 
 export interface WebOptions {
   host: string;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { invoke } from '../../src/runner/invoke.ts';
+import { invoke } from '../../src/runner/runner.ts';
 import { processRunner } from '../../src/runner/process-runner.ts';
 import { plainCall } from '../../src/agents/output/plain-call.ts';
 import { readOutput } from '../../src/dispatcher/run/output.ts';

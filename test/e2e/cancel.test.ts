@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
+import { relPathAt } from '../../src/protocol/layout.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
 import { fill, forget } from '../support/rows.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
-import { proposedText } from '../../src/protocol/text/decision.ts';
+import { proposedText } from '../../src/protocol/text/words.ts';
 import { createHash } from 'node:crypto';
 import { Bus, type Host } from '../support/bus.ts';
 import {

@@ -11,8 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { attachedPath } from '../../src/protocol/layout.ts';
-import { relPathAt, suffixOf } from '../../src/protocol/names.ts';
+import { attachedPath, relPathAt, suffixOf } from '../../src/protocol/layout.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';

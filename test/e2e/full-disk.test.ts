@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { roomAt } from '../../src/state/place/room.ts';
+import { roomAt } from '../../src/state/place/below.ts';
 import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';

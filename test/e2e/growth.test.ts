@@ -2,8 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { messageFile } from '../../src/protocol/layout.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 

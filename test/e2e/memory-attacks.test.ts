@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { HEADINGS } from '../../src/protocol/text/structure.ts';
 import type { MemoryJson } from '../../src/operations/shapes/as-json.ts';
-import { messageFile } from '../../src/protocol/layout.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { noteAt } from '../support/notes.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, it } from 'vitest';
-import { proposedText } from '../../src/protocol/text/decision.ts';
+import { proposedText } from '../../src/protocol/text/words.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
 import {

@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { suffixOf } from '../../src/protocol/names.ts';
+import { suffixOf } from '../../src/protocol/layout.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import type { WebThread, WebThreadNode } from '../../src/api/api.ts';
 

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { invoke } from '../../src/runner/invoke.ts';
+import { invoke, type InvocationResult } from '../../src/runner/runner.ts';
 import { processRunner } from '../../src/runner/process-runner.ts';
-import type { InvocationResult } from '../../src/runner/runner.ts';
 import { outcomeOf } from '../../src/runner/outcome.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { examples } from '../support/form.ts';

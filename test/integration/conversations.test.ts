@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MAX_BATCH } from '../../src/protocol/conversation.ts';
+import { MAX_BATCH } from '../../src/protocol/thread.ts';
 import { agent } from '../support/agents.ts';
 import { fastImport } from '../support/bulk.ts';
 import { Bus, type Host } from '../support/bus.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { acquire } from '../../src/state/lock.ts';
 import { Outbox } from '../../src/state/outbox.ts';
-import type { Commit } from '../../src/protocol/commit.ts';
+import type { Commit } from '../../src/protocol/outgoing.ts';
 import type { Published } from '../../src/transport/transport.ts';
 import { scratch } from '../support/bus.ts';
 

@@ -15,7 +15,7 @@ import { openTransport } from '../../src/operations/context.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
-import { transportId } from '../../src/transport/clone/identity.ts';
+import { transportId } from '../../src/transport/clone/clone.ts';
 import { classify } from '../../src/transport/git/failure.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';

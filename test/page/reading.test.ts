@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { messageFile } from '../../src/protocol/layout.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
 import { Browsing, hasBrowser, SLOW, soon, UNLESS, type Window } from '../support/browser.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Web } from '../support/web.ts';

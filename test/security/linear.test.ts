@@ -20,10 +20,17 @@ import { channelNameProblem } from '../../src/protocol/files/channel.ts';
 import { apart, wordsIn } from '../../src/protocol/text/apart.ts';
 import { excerptOf } from '../../src/protocol/text/excerpt.ts';
 import { parseDuration } from '../../src/protocol/text/times.ts';
-import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts';
+import {
+  folderUse,
+  placeOf,
+  versionProblem,
+  isName,
+  isRelPath,
+  suffixOf,
+  toName,
+} from '../../src/protocol/layout.ts';
 import { isOneLine, withoutTrailing } from '../../src/protocol/text/quoted.ts';
 import { isTier, parseMessage } from '../../src/protocol/message.ts';
-import { isName, isRelPath, suffixOf, toName } from '../../src/protocol/names.ts';
 import { parsePlainHeader } from '../../src/protocol/text/frontmatter.ts';
 import { formatPrompt } from '../../src/protocol/prompt/prompt.ts';
 import { misconfigurationOf } from '../../src/agents/misconfigured.ts';

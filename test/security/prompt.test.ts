@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
 import { expect, it } from 'vitest';
-import { formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
-import { steeringPrompt } from '../../src/protocol/prompt/steering-prompt.ts';
+import {
+  formatPrompt,
+  type PromptParts,
+  steeringPrompt,
+} from '../../src/protocol/prompt/prompt.ts';
 import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/text/structure.ts';
 import { Bus } from '../support/bus.ts';
 import { path, said } from '../support/messages.ts';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { accountOf } from '../../src/agents/account.ts';
+import { accountOf } from '../../src/agents/agents.ts';
 import { needsOf } from '../../src/agents/sandbox.ts';
 import { cliHome, type CliHome } from '../../src/dispatcher/sandbox/confine.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';

@@ -8,7 +8,7 @@ import { attachedPath } from '../../src/protocol/layout.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
 import { sha256Of } from '../../src/state/side-files.ts';
 import { runDirectory } from '../../src/state/run-directory.ts';
-import { makeTurnDirectory } from '../../src/state/sessions/session-directory.ts';
+import { makeTurnDirectory } from '../../src/state/sessions/agent-sessions.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { scratch } from '../support/bus.ts';
 import { until } from '../support/wait.ts';

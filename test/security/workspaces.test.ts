@@ -6,7 +6,7 @@ import { withContext } from '../../src/operations/context.ts';
 import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
 import { isAgentSetting } from '../../src/agents/settings.ts';
 import { Mailboxes } from '../../src/protocol/mailbox.ts';
-import { suffixOf } from '../../src/protocol/names.ts';
+import { suffixOf } from '../../src/protocol/layout.ts';
 import { Workspaces } from '../../src/state/workspaces.ts';
 import { Worktrees } from '../../src/state/worktrees.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { relPathAt } from '../../src/protocol/names.ts';
+import { relPathAt } from '../../src/protocol/layout.ts';
 import type { Address } from '../../src/protocol/address.ts';
 import { memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
 import { isOption, type TalkFields } from '../../src/protocol/talk.ts';

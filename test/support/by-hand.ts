@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { messageFile } from '../../src/protocol/layout.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
 import type { Host } from './bus.ts';
 
 /** Puts a message on the bus as another machine's dispatcher would; returns its relPath. */

@@ -1,7 +1,6 @@
 import type { WebMessagePage } from '../../src/api/api.ts';
-import { messageFile } from '../../src/protocol/layout.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
 import { expect } from 'vitest';
 import { soon, type Window } from './browser.ts';
 import { fastImport } from './bulk.ts';

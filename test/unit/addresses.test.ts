@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { accountOf } from '../../src/agents/account.ts';
+import { accountOf } from '../../src/agents/agents.ts';
 import { modelHosts } from '../../src/agents/addresses.ts';
 
 /** The hosts that a command and its settings name. */

@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import type { Value } from '../../src/protocol/approval/record.ts';
+import { type Value, optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
 import { describe, expect, it } from 'vitest';
-import { optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
-import { changeText } from '../../src/protocol/approval/text.ts';
 import {
+  changeText,
   accept,
   acceptWhole,
   heldSettings,

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
-import type { Lookup } from '../../src/protocol/causality.ts';
-import { openQuestionsOfBatch } from '../../src/protocol/causality.ts';
+import { type Lookup, openQuestionsOfBatch } from '../../src/protocol/causality.ts';
 import { lastWord, withInterim } from '../../src/protocol/interim.ts';
-import { conversationOf } from '../../src/protocol/conversation.ts';
+import { conversationOf } from '../../src/protocol/thread.ts';
 import { joinOf } from '../../src/protocol/join.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
+import { relPathAt } from '../../src/protocol/layout.ts';
 import { answeredOn } from '../../src/protocol/pending.ts';
 import { answerMessages, askersOf, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
 

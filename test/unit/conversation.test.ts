@@ -5,7 +5,7 @@ import {
   conversationOf,
   MAX_BATCH,
   MAX_BATCH_BYTES,
-} from '../../src/protocol/conversation.ts';
+} from '../../src/protocol/thread.ts';
 import { MAX_LINKS_BYTES, linksBytes } from '../../src/protocol/causality.ts';
 import type { Delivery } from '../../src/protocol/mailbox.ts';
 import type { Located } from '../../src/protocol/message.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Alarm } from '../../src/dispatcher/alarm.ts';
-import { Bell } from '../../src/dispatcher/socket/bell.ts';
+import { Bell } from '../../src/dispatcher/socket/answers.ts';
 import { Emitter } from '../../src/emitter.ts';
 
 it('all who listen are told, in their order, and only of what they listen to', () => {

@@ -9,8 +9,14 @@ import {
   TIER_DEFAULTS,
   type HostFile,
 } from '../../src/protocol/files/host-file.ts';
-import { placeOf, versionProblem } from '../../src/protocol/layout.ts';
-import { isName, isRelPath, relPathAt, toName } from '../../src/protocol/names.ts';
+import {
+  placeOf,
+  versionProblem,
+  isName,
+  isRelPath,
+  relPathAt,
+  toName,
+} from '../../src/protocol/layout.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';
 import { said } from '../support/messages.ts';
 

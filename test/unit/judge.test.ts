@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { approverOf } from '../../src/protocol/decision/approver.ts';
-import { judge, type Candidate, type Proposal } from '../../src/protocol/decision/judge.ts';
+import {
+  approverOf,
+  judge,
+  type Candidate,
+  type Proposal,
+} from '../../src/protocol/decision/judge.ts';
 import { formatMessage, parseMessage, type Message } from '../../src/protocol/message.ts';
 
 const DIGEST = 'a'.repeat(64);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
-import { accountOf, loginFiles } from '../../src/agents/account.ts';
-import { KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
+import { accountOf, loginFiles, KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
 import { heldUntil, refusalOf, type Refusal } from '../../src/agents/refusal.ts';
 import { LONGEST_MS, statedTime } from '../../src/agents/reset-time.ts';
 

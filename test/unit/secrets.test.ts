@@ -2,7 +2,7 @@ import { lintSource } from '@secretlint/core';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
-import type { Commit } from '../../src/protocol/commit.ts';
+import type { Commit } from '../../src/protocol/outgoing.ts';
 import { saidSecrets } from '../../src/protocol/text/secrets.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { rules } from '../../src/secrets/rule-packages.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { judge } from '../../src/operations/health/health.ts';
-import type { Room } from '../../src/state/place/room.ts';
+import type { Room } from '../../src/state/place/below.ts';
 
 type Facts = Parameters<typeof judge>[0];
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { narratorOf } from '../../src/agents/told/narrators.ts';
 import type { Told } from '../../src/agents/told/told.ts';
-import { harmless, Printed } from '../../src/runner/printed.ts';
+import { harmless, Printed } from '../../src/runner/raw-output.ts';
 
 function told(agent: string, ...events: unknown[]): Told[] {
   const narrator = narratorOf(agent);

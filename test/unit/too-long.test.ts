@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { knownAgent } from '../../src/agents/agents.ts';
-import { tooLongOf } from '../../src/agents/too-long.ts';
+import { tooLongOf } from '../../src/agents/refusal.ts';
 
 const run = (fields: { stdout?: string; stderrTail?: string; reported?: string }): unknown => ({
   exitCode: 1,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AcpWay } from '../../src/agents/sessions/warm-of.ts';
 import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
 import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
-import type { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
+import type { KeptProcesses } from '../../src/state/sessions/agent-sessions.ts';
 import { until } from '../support/wait.ts';
 
 test('a process whose record a full disk refuses ends all the same when it has waited long enough', async () => {

@@ -10,7 +10,7 @@ import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
 import { makeRoom, WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/runners.ts';
 import { ToolCalls } from '../../src/runner/acp/connection.ts';
-import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
+import { KeptProcesses } from '../../src/state/sessions/agent-sessions.ts';
 import { until } from '../support/wait.ts';
 
 function way(command: string): AcpWay {

@@ -1,4 +1,4 @@
-import { amount } from '../../protocol/text/amounts.ts';
+import { amount } from '../../protocol/text/words.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 import type { Usage } from '../../protocol/usage.ts';
 

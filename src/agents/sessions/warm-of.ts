@@ -1,5 +1,6 @@
 import { commandLine, type Start, type Word } from '../command-line.ts';
 import { plainCall } from '../output/plain-call.ts';
+import { askingOf, type Asking } from '../permission/asking.ts';
 
 /** The start of a program that speaks the Agent Client Protocol (https://agentclientprotocol.com). */
 export interface AcpWay {
@@ -266,4 +267,21 @@ function valueOf(text: string): unknown {
 function split(word: string): [string, string | undefined] {
   const at = word.startsWith('--') ? word.indexOf('=') : -1;
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+/**
+ * Returns the method by which the runs of a tier ask for permission: flags added to the command, or the Agent
+ * Client Protocol, if their process is kept warm. A run of a warm tier without such a process cannot ask; it
+ * may do only what its command allows, as any run without a terminal.
+ */
+export function askingOfTier({
+  cli,
+  session,
+}: {
+  cli: string;
+  session?: string | undefined;
+}): Asking {
+  const asking = askingOf(cli);
+  const isOverAcp = !asking.ok && session === 'warm' && warmOf(cli).ok;
+  return isOverAcp ? { ok: true, flags: '' } : asking;
 }

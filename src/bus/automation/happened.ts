@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import { formatSource, type Subscription } from '../../protocol/automation/subscription.ts';
 import { eventFile } from '../../protocol/layout.ts';
 

@@ -1,6 +1,5 @@
 import { parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
-import { SCHEDULES } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { SCHEDULES, isName } from '../../protocol/layout.ts';
 import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { TreeEntry } from '../../transport/objects/tree.ts';
 import type { Transport } from '../../transport/transport.ts';

@@ -1,14 +1,12 @@
 import { actorScope, memorySuffix, type Memory } from '../../protocol/files/memory.ts';
 import { supersededBy } from '../../protocol/files/memory-links.ts';
-import { MEMORIES } from '../../protocol/layout.ts';
+import { MEMORIES, placeOfRef } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
 import type { NoteInPrompt } from '../../protocol/text/structure.ts';
 import type { ArchiveInPrompt } from '../../protocol/prompt/prompt-thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { Kept } from '../kept.ts';
-import { readMemory } from './content.ts';
-import { contentsOf, filesOfMemories, type MemoryEntry } from './files.ts';
+import { readMemory, contentsOf, filesOfMemories, type MemoryEntry } from './files.ts';
 
 /** The fields of a note that decide whether it is in force, and that a prompt shows. */
 type Head = Pick<

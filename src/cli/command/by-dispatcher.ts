@@ -6,7 +6,7 @@ import {
   type RunRequest,
   type RunWork,
 } from '../../operations/sending/in-run.ts';
-import { newMarks } from '../../operations/sending/marks.ts';
+import { newMarks } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { note, type Call } from './command.ts';
 

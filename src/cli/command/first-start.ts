@@ -1,7 +1,11 @@
 import { approve, knownHost } from '../../operations/setup/approvals.ts';
 import { refreshOrNote, type Context } from '../../operations/context.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { nameText, optionText, valueText } from '../../protocol/approval/text.ts';
+import {
+  type HeldChange,
+  nameText,
+  optionText,
+  valueText,
+} from '../../protocol/approval/approval.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { isYes, text, type Call } from './command.ts';
 

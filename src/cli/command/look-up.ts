@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { askDispatcher } from '../../operations/sending/in-run.ts';
 import type { LookedUp } from '../../operations/sending/look-up.ts';
-import { newMarks } from '../../operations/sending/marks.ts';
+import { newMarks } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { note, type Call } from './command.ts';
 import { camelCase, longName, optionsOf, type CommandSpec } from './spec.ts';

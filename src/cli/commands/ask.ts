@@ -1,11 +1,11 @@
 import { ask, type Asked, type AskEvents, type Reached } from '../../operations/sending/ask.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
-import { firstPath, newMarks } from '../../operations/sending/marks.ts';
+import { firstPath, newMarks } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
+import { branchInWords } from '../../protocol/text/words.ts';
 import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';

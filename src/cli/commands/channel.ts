@@ -1,4 +1,4 @@
-import { countOf } from '../../protocol/text/amounts.ts';
+import { countOf } from '../../protocol/text/words.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/reading/channels.ts';
 import { archiveChannel } from '../../operations/reading/archive-channel.ts';

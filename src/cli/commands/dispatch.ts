@@ -11,7 +11,7 @@ import { EXIT } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { HOST, SHARED_STATE, type CommandSpec } from '../command/spec.ts';
 import { liveView } from '../view/live.ts';
-import { wake } from '../../operations/upkeep/wake.ts';
+import { wake } from '../../operations/upkeep/pause.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -6,7 +6,7 @@ import { painter } from '../view/render.ts';
 import { EXIT } from '../command/io.ts';
 import { localTimes } from '../../present/times.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';
-import { countOf } from '../../protocol/text/amounts.ts';
+import { countOf } from '../../protocol/text/words.ts';
 import { buildIndex } from '../../operations/index/indexing.ts';
 
 const INDEX: CommandSpec = {

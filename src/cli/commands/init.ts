@@ -22,7 +22,7 @@ import { promptsOn, type Prompts } from '../conversation/prompts.ts';
 import { run as ask } from './ask.ts';
 import { run as dispatch } from './dispatch.ts';
 import { run as service } from './service.ts';
-import { missingProgram } from '../../operations/setup/missing-program.ts';
+import { missingProgram } from '../../operations/setup/actors.ts';
 
 /** What it takes in a project, whose own remote carries the bus. */
 const IN_PROJECT: NonNullable<CommandSpec['options']> = [

@@ -1,8 +1,8 @@
-import { countOf } from '../../protocol/text/amounts.ts';
+import { countOf } from '../../protocol/text/words.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { memoryRequest } from '../../operations/sending/in-run.ts';
 import { addedMemoryJson, memoryJson, loggedMemoryJson } from '../../operations/shapes/as-json.ts';
-import { addMemory, type MemoryInput } from '../../operations/memory/add.ts';
+import { addMemory, type MemoryInput, type AddedMemory } from '../../operations/memory/add.ts';
 import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
 import {
   listMemories,
@@ -10,7 +10,6 @@ import {
   showMemory,
   type ListedMemory,
 } from '../../operations/memory/list.ts';
-import type { AddedMemory } from '../../operations/memory/write.ts';
 import { memorySuffix, type MemoryChange } from '../../protocol/files/memory.ts';
 import { readBody } from '../command/body.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';

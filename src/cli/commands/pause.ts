@@ -1,7 +1,6 @@
-import { countOf } from '../../protocol/text/amounts.ts';
+import { countOf, reasonInWords } from '../../protocol/text/words.ts';
 import type { Context } from '../../operations/context.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
 import { pause, resume, resumeFor } from '../../operations/upkeep/pause.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';

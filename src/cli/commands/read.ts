@@ -6,7 +6,7 @@ import { noteSeen } from '../../operations/lookup/seen.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
 import { takeLaidFiles } from '../../operations/sending/in-run.ts';
-import { newMarks } from '../../operations/sending/marks.ts';
+import { newMarks } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';

@@ -7,7 +7,7 @@ import {
   type SearchHit,
   type SearchResult,
 } from '../../operations/reading/search.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
 import { verifiedMark } from '../view/message.ts';

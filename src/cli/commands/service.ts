@@ -1,7 +1,16 @@
 import { CrosstalkError } from '../../errors.ts';
-import { startService, stopService, uninstallService } from '../../operations/service/control.ts';
-import { install } from '../../operations/service/install.ts';
-import { thisMachine, type Machine } from '../../operations/service/machine.ts';
+import {
+  startService,
+  stopService,
+  uninstallService,
+  install,
+} from '../../operations/service/control.ts';
+import {
+  thisMachine,
+  type Machine,
+  isForAnother,
+  serviceUser,
+} from '../../operations/service/machine.ts';
 import {
   planInstall,
   typed,
@@ -9,7 +18,6 @@ import {
   type InstallPlan,
 } from '../../operations/service/plan.ts';
 import { serviceStatus, type ServiceStatus } from '../../operations/service/status.ts';
-import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
 import {
   isYes,

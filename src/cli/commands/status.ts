@@ -1,10 +1,10 @@
-import { countOf } from '../../protocol/text/amounts.ts';
-import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
+import { countOf } from '../../protocol/text/words.ts';
+import { changeText, commandText, nameText } from '../../protocol/approval/approval.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
-import { writtenAt } from '../../protocol/names.ts';
+import { writtenAt } from '../../protocol/layout.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { sessionRows, warmRows, warmTitle, gatedRows, inboxRows } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';

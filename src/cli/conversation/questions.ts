@@ -16,8 +16,7 @@ import {
   type WorkdirInput,
 } from '../../operations/setup/workdir-option.ts';
 import { isShared, nameProblem, writerHere } from '../../operations/setup/writer.ts';
-import { thisMachine } from '../../operations/service/machine.ts';
-import { lasts } from '../../operations/service/manager.ts';
+import { thisMachine, lasts } from '../../operations/service/machine.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { text, type Call } from '../command/command.ts';

@@ -1,6 +1,5 @@
 import { type EventName, type LogFields, type Log, levelOf } from '../../log.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { changeText } from '../../protocol/approval/text.ts';
+import { type HeldChange, changeText } from '../../protocol/approval/approval.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';

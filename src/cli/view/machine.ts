@@ -3,9 +3,14 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { ActorInfo } from '../../operations/setup/actors.ts';
 import type { shownServers, ShownServer } from '../../operations/setup/actor-servers.ts';
 import { shortName } from './message.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
+import {
+  type HeldChange,
+  commandText,
+  nameText,
+  optionText,
+  pushedText,
+} from '../../protocol/approval/approval.ts';
 import { optionsOf, type Value } from '../../protocol/approval/record.ts';
-import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { localTimes } from '../../present/times.ts';
 import { gateLine } from '../../present/holds.ts';

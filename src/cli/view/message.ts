@@ -1,4 +1,4 @@
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import { colourless, type painter } from './render.ts';
 import type { PutFile } from '../../operations/reading/message-files.ts';
 import { sizeInWords, type AttachedFile } from '../../protocol/attached.ts';

@@ -3,13 +3,13 @@ import type { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { passed } from '../../crash-points.ts';
 import { isSystemError, reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import { placeOf } from '../../protocol/layout.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { Looked, SubscriptionRecord } from '../../state/automation/subscriptions.ts';
+import type { Looked, SubscriptionRecord } from '../../state/automation/schedules.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { sayFired, type Answered, type Subscriptions } from './subscriptions.ts';
-import { channelNamed } from '../../protocol/automation/channel-named.ts';
+import { channelNamed } from '../../protocol/automation/fields.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { shown } from '../../protocol/text/result.ts';
 

@@ -1,6 +1,6 @@
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
-import { dueNow, scheduledMessage } from '../../protocol/automation/firing.ts';
+import { dueNow, scheduledMessage, Occurrences } from '../../protocol/automation/occurrences.ts';
 import {
   type Schedule,
   hostNamedIn,
@@ -17,7 +17,6 @@ import { type ScheduleProblem, BrokenFiles } from './broken-files.ts';
 import { channelFor, isOpen, wasSent, type StandingApp } from './standing.ts';
 import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
-import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { reachOf, recordOf, type Taking } from './taken.ts';
 
 export interface SchedulesApp extends StandingApp, FollowedApp {

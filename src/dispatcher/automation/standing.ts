@@ -1,9 +1,8 @@
 import type { MessageReader } from '../../bus/message-reader.ts';
-import { isAnswerTo } from '../../protocol/automation/answered.ts';
-import { channelNamed } from '../../protocol/automation/channel-named.ts';
+import { isAnswerTo, channelNamed } from '../../protocol/automation/fields.ts';
 import type { Schedule } from '../../protocol/automation/schedule.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import type { Outbox } from '../../state/outbox.ts';
 
 export interface StandingApp {

@@ -8,7 +8,7 @@ import {
 } from '../../bus/automation/subscriptions.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { channelNamed } from '../../protocol/automation/channel-named.ts';
+import { channelNamed } from '../../protocol/automation/fields.ts';
 import {
   allowanceBehind,
   firedBehind,
@@ -16,9 +16,8 @@ import {
   shareOf,
   taskOf,
 } from '../../protocol/automation/follow-up.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import { type Commit, outgoing } from '../../protocol/outgoing.ts';
 import type { Located } from '../../protocol/message.ts';
-import { outgoing } from '../../protocol/outgoing.ts';
 
 export interface SubscriptionsApp {
   files: Pick<SubscriptionFiles, 'at'>;

@@ -1,5 +1,5 @@
 import type { ScheduleFile } from '../../bus/automation/schedules.ts';
-import { ON_TIME_MS } from '../../protocol/automation/firing.ts';
+import { ON_TIME_MS } from '../../protocol/automation/occurrences.ts';
 import type { Schedule } from '../../protocol/automation/schedule.ts';
 import type { ScheduleRecord } from '../../state/automation/schedules.ts';
 

@@ -1,10 +1,9 @@
 import type { App } from '../../bus/app.ts';
 import { digestOfProposal } from '../../bus/decisions.ts';
 import { cancelMessage } from '../../protocol/cancel.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import { type Commit, outgoing } from '../../protocol/outgoing.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
-import { outgoing } from '../../protocol/outgoing.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Transport } from '../../transport/transport.ts';

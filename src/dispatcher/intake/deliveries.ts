@@ -1,12 +1,10 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { type MessageRef, messageFile } from '../../protocol/layout.ts';
 import { passed } from '../../crash-points.ts';
-import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { LostHistory } from './lost-history.ts';
-import { orRest, catchUp, type ResumeApp } from './resume.ts';
-import { lookAtReturned } from './returned.ts';
+import { orRest, catchUp, type ResumeApp, lookAtReturned } from './resume.ts';
 import { SharedAliasCheck } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';

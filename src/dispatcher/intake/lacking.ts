@@ -1,8 +1,7 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import { isQuestion, openQuestions } from '../../protocol/causality.ts';
-import { messageFile, placeOf } from '../../protocol/layout.ts';
+import { messageFile, placeOf, placeOfRef } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
 import type { IncompleteRun } from '../../state/settled.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
 import { keyOf } from './known.ts';

@@ -1,5 +1,5 @@
 import type { Located } from '../../protocol/message.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
+import { placeOfRef } from '../../protocol/layout.ts';
 import { seenFrom } from '../../protocol/causality.ts';
 
 /** The most message names that are kept from other channels; one header can name hundreds. */

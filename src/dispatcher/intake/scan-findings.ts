@@ -1,4 +1,4 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
 

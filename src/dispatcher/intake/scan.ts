@@ -1,7 +1,6 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { type MessageRef, CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { activation } from '../../protocol/activation.ts';
-import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import { UNREAD, type Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
 import { seenFrom } from '../../protocol/causality.ts';

@@ -1,9 +1,8 @@
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, placeOfRef } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { unanswered } from '../../protocol/pending.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Beginning } from '../../bus/beginning.ts';

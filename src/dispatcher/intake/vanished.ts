@@ -1,5 +1,5 @@
 import type { App } from '../../bus/app.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Writing } from '../../state/written.ts';

@@ -6,8 +6,8 @@ import { reasonOf } from '../../errors.ts';
 import { writeNewFile } from '../../plain-file.ts';
 import { harmlessName, sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { BatchFiles, LaidFile } from '../../protocol/prompt/prompt-files.ts';
-import { layWhole } from '../../state/sessions/lay-whole.ts';
+import type { BatchFiles, LaidFile } from '../../protocol/prompt/prompt-thread.ts';
+import { layWhole } from '../../state/sessions/agent-sessions.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** What one run gets at most, whoever sent it: a batch may be of 3,000 messages. */

@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { skillFor } from '../../bus/automation/skill-for.ts';
-import { BESIDE_LIMITS, besideSkill } from '../../bus/automation/skills.ts';
+import { skillFor, BESIDE_LIMITS, besideSkill } from '../../bus/automation/skills.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';

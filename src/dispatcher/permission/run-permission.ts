@@ -4,9 +4,9 @@ import {
   permissionQuestion,
   toolCall,
 } from '../../protocol/decision/permission.ts';
-import type { PermissionOnRecord } from '../../protocol/text/decision.ts';
-import type { PermissionAnswer } from './answer.ts';
+import type { PermissionOnRecord } from '../../protocol/text/words.ts';
 import type { AskingRun, OpenQuestion, Outcome, Permissions } from './permissions.ts';
+import { isRecord } from '../../state/files.ts';
 
 const ENDED = 'denied: the run comes to its end';
 
@@ -160,4 +160,17 @@ function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};
+}
+
+/** What the dispatcher answers to a run that asks for permission. */
+export type PermissionAnswer =
+  /** `input`: what was shown to whoever allowed it, as JSON text. */
+  { behavior: 'allow'; input: string } | { behavior: 'deny'; message: string };
+
+/** Reads an answer that came over a socket or from a file; undefined for anything else. */
+export function permissionAnswerIn(value: unknown): PermissionAnswer | undefined {
+  if (!isRecord(value)) return undefined;
+  const { behavior, input, message } = value;
+  if (behavior === 'allow' && typeof input === 'string') return { behavior, input };
+  return behavior === 'deny' && typeof message === 'string' ? { behavior, message } : undefined;
 }

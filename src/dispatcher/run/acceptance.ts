@@ -1,8 +1,7 @@
 import type { Engine } from './engine.ts';
 import { descentOf, notAccepted, type Known } from '../../protocol/accepted.ts';
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, placeOfRef } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
 import { digestOf } from '../../state/written.ts';
 import type { Briefing } from './briefing.ts';
 import type { Job } from './job.ts';

@@ -7,15 +7,22 @@ import {
   depthOf,
   missingOrigins,
   seenFrom,
+  openQuestionsOfBatch,
+  stillOpen,
 } from '../../protocol/causality.ts';
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, byChannel, placeOfRef } from '../../protocol/layout.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { answeredOn, type CanAnswer } from '../../protocol/pending.ts';
-import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
+import {
+  planAnswers,
+  type AnswerPlan,
+  askersOf,
+  senderAddress,
+  type Placed,
+} from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
-import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { withSteerings } from '../../protocol/steer.ts';
-import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';
+import { threadOf, threadRoots, threadStart, threadRoot } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { canAnswerAt } from '../../bus/peers.ts';
@@ -202,4 +209,31 @@ async function unreadAt(
       unread.push(relPath);
   }
   return unread;
+}
+
+/**
+ * The people who are told that an answer waits for somebody. An actor that asked is not: to wake it would
+ * cost. The person who began the thread is told instead.
+ */
+export function peopleWhoWait(
+  actor: string,
+  { batch, lookup, answered, cancelled }: Briefing,
+): AnswerPlan[] {
+  const closed = new Set([...answered, ...cancelled]);
+  const open = stillOpen(openQuestionsOfBatch(batch, actor, lookup), closed);
+  if (open.length === 0) return [];
+  const people = open.filter(({ host }) => host === undefined);
+  if (people.length > 0) return askersOf(people);
+  const root = threadRoot(batch, lookup);
+  const first = lookup(root) ?? batch.find(({ relPath }) => relPath === root)?.message;
+  if (first === undefined || first.host !== undefined || first.from === actor) return [];
+  return [{ to: senderAddress(first), re: [root], answers: true }];
+}
+
+/** A note says nothing of the question, so it is neither a word of the actor nor a question back. */
+export function whileHeld(
+  { channel, message }: Placed,
+  held: 'budget' | 'secret' | 'gate',
+): Placed {
+  return { channel, message: { ...message, interim: true, extra: { ...message.extra, held } } };
 }

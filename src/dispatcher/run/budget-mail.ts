@@ -1,5 +1,5 @@
 import type { Tier } from '../../protocol/files/host-file.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { endsByItself } from '../../protocol/text/words.ts';
 import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { App } from '../../bus/app.ts';

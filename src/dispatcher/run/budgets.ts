@@ -1,8 +1,7 @@
-import { ownCapOf } from '../../agents/output/cap.ts';
-import { plainCall } from '../../agents/output/plain-call.ts';
+import { ownCapOf, plainCall } from '../../agents/output/plain-call.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import { A_USD, usdOf } from '../../protocol/files/tier-budgets.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { A_USD, usdOf } from '../../protocol/files/tier-options.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { Handed } from '../../protocol/usage.ts';

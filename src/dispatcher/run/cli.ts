@@ -1,18 +1,17 @@
 import type { Engine } from './engine.ts';
-import { ask, invoke } from '../../runner/invoke.ts';
-import type { InvocationResult } from '../../runner/runner.ts';
+import { ask, invoke, type InvocationResult } from '../../runner/runner.ts';
 import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { formatMessage } from '../../protocol/message.ts';
 import { Concealer } from '../../protocol/text/secrets.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import { makeFolder } from '../../folder.ts';
 import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';
 import { failed } from './conclude.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from '../laying/files.ts';
-import { withoutOurs } from './environment.ts';
+import { withoutOurs, type Workplace } from './workplace.ts';
 import type { Job, JobResult } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
 import {
@@ -23,7 +22,6 @@ import {
   takeSeat,
   type RunSeat,
 } from './seat.ts';
-import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
 

@@ -9,14 +9,14 @@ import {
 import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
 import { formatMessage, MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
-import { placeOfRef, refFrom } from '../../protocol/reference.ts';
+import { placeOfRef, refFrom } from '../../protocol/layout.ts';
 import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
 import { withSteerings } from '../../protocol/steer.ts';
-import type { SessionKind } from '../../protocol/files/tier-session.ts';
+import type { SessionKind } from '../../protocol/files/tier-options.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { askedBy, type Briefing } from './briefing.ts';
-import { fittedTo, type Unfit } from './fitting.ts';
+import { fittedTo, type Unfit } from './prompt-of.ts';
 import { planned, type Planned } from './plan.ts';
 import type { Job, JobResult } from './job.ts';
 

@@ -8,12 +8,9 @@ import {
   removeRunDirectory,
   runDirectory,
 } from '../../state/run-directory.ts';
-import {
-  clearSessionDirectory,
-  makeTurnDirectory,
-} from '../../state/sessions/session-directory.ts';
+import { clearSessionDirectory, makeTurnDirectory } from '../../state/sessions/agent-sessions.ts';
 import type { Log } from '../../log.ts';
-import type { PermissionAnswer } from '../permission/answer.ts';
+import type { PermissionAnswer } from '../permission/run-permission.ts';
 import { aborted } from '../../wait.ts';
 import { listen } from '../socket/wake.ts';
 

@@ -1,8 +1,7 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import type { Hold } from '../../state/holds.ts';
-import { Pauses, type Pause } from '../../state/pause.ts';
+import { type Hold, Pauses, type Pause } from '../../state/holds.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields } from '../../log.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';

@@ -1,13 +1,16 @@
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Tier } from '../../protocol/files/host-file.ts';
-import type { Refusal } from '../../agents/refusal.ts';
+import { type Tier, chooseTier } from '../../protocol/files/host-file.ts';
+import { type Refusal, tooLongOf } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { LogFields } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { Spent } from './budgets.ts';
 import type { RunSteering } from '../steering/run-steering.ts';
+import { accountOf } from '../../agents/agents.ts';
+import { misconfigurationOf } from '../../agents/misconfigured.ts';
+import { failuresAllowed, tiersFrom } from '../../protocol/files/tier-fallback.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
 export interface Job {
@@ -105,3 +108,104 @@ export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields 
 
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
+
+/** Why a run has failed, where its CLI says it: its command or settings are wrong, or the prompt is too long. */
+export function asItsCliSays(command: string, ended: FailedJob): FailedJob {
+  const agent = accountOf(command)?.agent;
+  if (agent === undefined || ended.failure.reason !== 'exit_code') return ended;
+  const long = tooLongOf(agent, ended.result);
+  const said = long ?? misconfigurationOf(agent, ended.result);
+  if (said === undefined) return ended;
+  const reason = long === undefined ? 'misconfigured' : 'prompt_too_long';
+  return { ...ended, failure: { kind: 'failed', reason, detail: said } };
+}
+
+/** What the shell says of a program that is just being written, such as by an update. */
+const BUSY = /text file busy/i;
+
+/**
+ * Whether another attempt would fail in the same way (talk.md, "Bad news"): there is no such program,
+ * it may not be executed, it cannot work as it is configured, no answer can be checked, or whoever asks may not. What the system refused for a
+ * moment, such as a process too many, is not hopeless. A prompt that was too long is tried once more, with
+ * half of its thread.
+ *
+ * @param before the letter of the attempt before this one
+ */
+export function isHopeless(
+  { failure, result }: FailedJob,
+  before: Pick<DeadLetter, 'reason'> | undefined,
+): boolean {
+  if (failure.reason === 'prompt_too_long') return before?.reason === failure.reason;
+  if (['misconfigured', 'bad_schema', 'not_accepted'].includes(failure.reason)) return true;
+  const isBusy = result.startError !== undefined || BUSY.test(result.stderrTail);
+  return failure.reason === 'not_started' && !isBusy;
+}
+
+/**
+ * The tiers that may handle a batch, in the order in which they are tried (bills.md, "Fallback"); empty
+ * for an actor that is not served.
+ *
+ * @param requested the tiers that its messages request
+ * @param letter if it failed before: then what it was asked for counts
+ */
+export function tiersFor(
+  tiers: readonly Tier[],
+  requested: readonly (string | undefined)[],
+  letter?: DeadLetter,
+): Tier[] {
+  const names = letter === undefined ? requested : [letter.tier_asked ?? letter.tier];
+  const asked = chooseTier(tiers, names);
+  return asked === undefined ? [] : tiersFrom(tiers, asked);
+}
+
+/** The tiers in which a delivery has not failed too often; at least the last one. */
+export function untriedTiers(order: readonly Tier[], letter: DeadLetter | undefined): Tier[] {
+  const failures = failuresOf(order, letter);
+  const left = order.filter((tier) => failuresIn(failures, tier) < failuresAllowed(order, tier));
+  return left.length > 0 ? left : order.slice(-1);
+}
+
+/** What is to be done after a failure: the next attempt, if there is one. */
+interface After {
+  /** By tier. */
+  failures: Record<string, number>;
+  /** How often the tier of the next attempt has failed. */
+  next?: { failures: number };
+}
+
+/** @param isHopeless whether another attempt in the same tier would fail as this one did */
+export function afterFailure(
+  { tier, tiers }: Pick<Job, 'tier' | 'tiers'>,
+  previous: DeadLetter | undefined,
+  isHopeless: boolean,
+  reason: DeadLetter['reason'],
+): After {
+  const before = failuresOf(tiers, previous);
+  const counted = failuresIn(before, tier) + 1;
+  const most = failuresAllowed(tiers, tier);
+  const failures = { ...before, [tier.name]: isHopeless ? Math.max(counted, most) : counted };
+  // What is wrong with a schema is wrong in every tier, and whom one tier turns away is not let in by
+  // another.
+  if (isHopeless && ['bad_schema', 'not_accepted'].includes(reason)) return { failures };
+  const next = tiers.find((one) => failuresIn(failures, one) < failuresAllowed(tiers, one));
+  // A first attempt in another tier follows as soon as a first retry does.
+  return next === undefined
+    ? { failures }
+    : { failures, next: { failures: Math.max(1, failuresIn(failures, next)) } };
+}
+
+/** A letter of a delivery that had no fallback counts for the tier in which it was tried. */
+function failuresOf(
+  order: readonly Tier[],
+  letter: DeadLetter | undefined,
+): Record<string, number> {
+  if (letter === undefined) return {};
+  const { failures, tier, attempts_since_release: made } = letter;
+  const isCounted = failures !== undefined && order.length > 1;
+  return isCounted ? { ...failures } : { [tier]: made };
+}
+
+/** A tier may have a name that every object has, such as `constructor`. */
+function failuresIn(failures: Record<string, number>, { name }: Pick<Tier, 'name'>): number {
+  return Object.hasOwn(failures, name) ? (failures[name] ?? 0) : 0;
+}

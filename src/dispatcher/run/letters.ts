@@ -7,9 +7,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
-import { isHopeless } from './hopeless.ts';
-import type { FailedJob, Job, ParkedFor } from './job.ts';
-import { afterFailure } from './tier-choice.ts';
+import { isHopeless, type FailedJob, type Job, type ParkedFor, afterFailure } from './job.ts';
 
 /** Milliseconds until a retry with unreadable messages is examined again. */
 const UNREAD_WAIT_MS = 60_000;

@@ -4,20 +4,17 @@ import { digestOfProposal } from '../../bus/decisions.ts';
 import { passed } from '../../crash-points.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
-import { approverOf } from '../../protocol/decision/approver.ts';
-import { messageFile } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { approverOf } from '../../protocol/decision/judge.ts';
+import { messageFile, isName, placeOfRef } from '../../protocol/layout.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
 import { answerMessages, type AnswerPlan, type Placed } from '../../protocol/reply.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { GateInPrompt } from '../../protocol/text/structure.ts';
 import type { Gated } from '../gates/gated.ts';
-import type { Briefing } from './briefing.ts';
+import { type Briefing, peopleWhoWait, whileHeld } from './briefing.ts';
 import type { Job, JobResult } from './job.ts';
-import { peopleWhoWait, whileHeld } from './waiting-note.ts';
 
 /** A run that has made a plan. */
 export type Planned = Extract<JobResult, { kind: 'planned' }>;

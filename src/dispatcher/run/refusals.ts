@@ -1,6 +1,6 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import { stat } from 'node:fs/promises';
-import { accountOf, loginFiles, type AgentAccount } from '../../agents/account.ts';
+import { accountOf, loginFiles, type AgentAccount } from '../../agents/agents.ts';
 import { heldUntil, refusalOf, type Refusal } from '../../agents/refusal.ts';
 import { LONGEST_MS } from '../../agents/reset-time.ts';
 import { Holds, type Hold } from '../../state/holds.ts';

@@ -1,4 +1,4 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { linesIn, type Ledger, type LedgerLine } from '../../state/bills/ledger.ts';
 
 /** Money in US dollars, and tokens without those read from a cache. */

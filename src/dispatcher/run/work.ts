@@ -1,8 +1,7 @@
 import type { Engine } from './engine.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../errors.ts';
-import { placeOf as fileOf } from '../../protocol/layout.ts';
-import { messageKey } from '../../protocol/message-ref.ts';
+import { placeOf as fileOf, messageKey } from '../../protocol/layout.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Kept, recordRun, type Recorded } from './record.ts';
 import { runJob } from './run.ts';

@@ -1,11 +1,15 @@
 import { dirname } from 'node:path';
 import { isAgentSetting } from '../../agents/settings.ts';
-import { suffixOf } from '../../protocol/names.ts';
-import type { DispatcherApp } from '../../bus/app.ts';
+import { suffixOf } from '../../protocol/layout.ts';
+import type { DispatcherApp, App } from '../../bus/app.ts';
 import type { Worktree } from '../../state/worktrees.ts';
 import type { Clone } from '../../transport/clone/clone.ts';
 import type { Tree } from '../../transport/worktree/tree.ts';
 import { workdirOf } from '../laying/workdir.ts';
+import { namesVariable } from '../../agents/command-line.ts';
+import { dispatchVariables } from '../../agents/dispatch-variables.ts';
+import { bindsGit } from '../../transport/git/environment.ts';
+import { type Job } from './job.ts';
 
 /** A copy of a repository, in which a run works. */
 export interface TreePlace {
@@ -79,3 +83,51 @@ export function gitGuards(
     GIT_CONFIG_VALUE_0: 'explicit',
   };
 }
+
+/**
+ * The environment of a dispatched CLI (cli.md). Of Crosstalk's own variables it has only those that
+ * are set here: the dispatcher's own may contain secrets, and name the state directory.
+ */
+export function runEnvironment(
+  { env, paths, transport }: Pick<App, 'env' | 'paths' | 'transport'>,
+  job: Job,
+  place: Workplace,
+  runDir: string,
+): NodeJS.ProcessEnv {
+  // A command that 6.0.0 proposed lets its CLI write into the folder that this variable names.
+  const asBefore = namesVariable(job.tier.cli, 'CROSSTALK_STATE_DIR');
+  return {
+    ...withoutOurs(env),
+    ...gitGuards(place, env),
+    // The `crosstalk` for agent mode comes first.
+    PATH: `${paths.bin}:${env['PATH'] ?? ''}`,
+    CROSSTALK_TRANSPORT: transport.dir,
+    CROSSTALK_RUN_DIR: runDir,
+    ...(asBefore && { CROSSTALK_STATE_DIR: runDir }),
+    CROSSTALK_WORKDIR: place.dir,
+    ...dispatchVariables({ ...job, triggers: job.messages }),
+  };
+}
+
+/**
+ * An environment without Crosstalk's variables, nor those that bind a process to the session of an agent CLI or
+ * to the repository of a git that Crosstalk was started from.
+ */
+export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  // Git also names the author of the commit for which it starts a hook.
+  const isInHook = ['GIT_DIR', 'GIT_INDEX_FILE'].some((name) => environment[name] !== undefined);
+  const ofAHook = isInHook ? /^GIT_(?:AUTHOR|COMMITTER|REFLOG|EDITOR)/ : undefined;
+  const isForeign = (name: string): boolean =>
+    name.startsWith('CROSSTALK_') ||
+    bindsGit(name) ||
+    OF_A_SESSION.test(name) ||
+    ofAHook?.test(name) === true;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !isForeign(name)));
+}
+
+/**
+ * What agent CLIs set for what they start. With `CLAUDECODE` claude refuses to start, and with the others a run
+ * would speak to, or count as, a part of the operator's session.
+ */
+const OF_A_SESSION =
+  /^(?:CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|MESSAGING_SOCKET|RESUME_FROM_SESSION|TMUX_SESSION|SESSION_(?:ID|KIND|NAME|LOG|ACCESS_TOKEN))|CODEX_(?:THREAD_ID|SANDBOX(?:_NETWORK_DISABLED)?|CI)|GEMINI_CLI|OPENCODE(?:_PID|_CLIENT|_WORKSPACE_ID)?|QWEN_CODE|AI_AGENT)$/;

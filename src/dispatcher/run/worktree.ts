@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import type { BranchOnRecord } from '../../protocol/text/branch.ts';
+import { type BranchOnRecord, someOf } from '../../protocol/text/words.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { someOf } from '../../protocol/text/words.ts';
 import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
 import { othersOf, unfetchedIn, commitsAt } from '../../transport/worktree/look.ts';

@@ -1,7 +1,7 @@
 import { join, basename, dirname } from 'node:path';
 import { createHash } from 'node:crypto';
 import { access, chmod, lstat, readdir, rename, type FileHandle } from 'node:fs/promises';
-import { accountOf, type AgentAccount } from '../../agents/account.ts';
+import { accountOf, type AgentAccount } from '../../agents/agents.ts';
 import { modelHosts } from '../../agents/addresses.ts';
 import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
 import { reasonOf, hasCode } from '../../errors.ts';
@@ -16,11 +16,10 @@ import {
 import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { real } from '../../runner/sandbox/system.ts';
-import { keptFile } from './git-settings.ts';
+import { keptFile, type Confinement, type Own } from './git-settings.ts';
 import { unsafe, writtenBy, ownPlace } from './places.ts';
 import { planOf } from './plan.ts';
 import { checkProgram, notShown } from './program.ts';
-import type { Confinement, Own } from './view.ts';
 import { inHome } from '../../agents/command-line.ts';
 import { makeFolder } from '../../folder.ts';
 import { folderBelow, folderIn, pathOf } from '../../state/place/below.ts';

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { accountOf, loginFiles, type AgentAccount } from '../../agents/account.ts';
-import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { accountOf, loginFiles, type AgentAccount, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { commandLine, inHome } from '../../agents/command-line.ts';
 import { makeFolder } from '../../folder.ts';
 import { writeDurably } from '../../state/files.ts';
 import { Git } from '../../transport/git/git.ts';
-import type { Confinement } from './view.ts';
+import { type View } from '../../runner/sandbox/mounts.ts';
+import { type Log } from '../../log.ts';
+import { type Tier } from '../../protocol/files/host-file.ts';
+import { type Sandbox } from '../../protocol/files/tier-sandbox.ts';
 
 /**
  * The settings of git that a run in a sandbox has of the operator's: who writes, and how git works. None of them
@@ -95,3 +97,35 @@ export async function keptFile(
   await writeDurably(path, content);
   return path;
 }
+
+/** What is to run in a sandbox, and where. */
+export interface Confinement {
+  sandbox: Sandbox;
+  /** The sandbox program. */
+  program: string;
+  actor: string;
+  command: string;
+  /** Where it works. */
+  cwd: string;
+  /** The variables it would have without a sandbox. */
+  env: NodeJS.ProcessEnv;
+  /** Its own directory; undefined where it does not talk on the bus. */
+  runDir?: string;
+  /** The folder of the `crosstalk` on its PATH. */
+  binDir?: string;
+  stateDir: string;
+  /** The folder that holds the state of all transports. */
+  stateHome: string;
+  /** The transport's checkout, and its git directories. */
+  transport: { dir: string; gitDirs: readonly string[] };
+  /** The folder that its tier names to work in, as it is written there. */
+  workdir?: string | undefined;
+  /** All tiers of this machine: the logins of others are not for this one, and their runs may write elsewhere. */
+  tiers: readonly Pick<Tier, 'cli' | 'workdir' | 'sandbox'>[];
+  /** The session of its CLI: its name here, and whether it is gone on with. */
+  session?: { key: string; goesOn: boolean };
+  now: () => Date;
+  log: Log;
+}
+
+export type Own = View['own'];

@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { isWithin, type Shown, type View } from '../../runner/sandbox/mounts.ts';
 import { follow, kindOf, real } from '../../runner/sandbox/system.ts';
 import { inHome } from '../../agents/command-line.ts';
-import type { Confinement } from './view.ts';
+import type { Confinement } from './git-settings.ts';
 
 /** Folders of HOME into which installers and version managers put programs, and nothing else. */
 const TOOLCHAINS = [

@@ -1,10 +1,15 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import { createHash } from 'node:crypto';
 import type { SessionCall } from '../../agents/sessions/sessions-of.ts';
-import { SESSION_MAX_TURNS, type SessionKind } from '../../protocol/files/tier-session.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { SESSION_MAX_TURNS, type SessionKind } from '../../protocol/files/tier-options.ts';
+import {
+  messageKey,
+  type MessageRef,
+  placeOfRef,
+  refFrom,
+  PROTOCOL_FILE,
+} from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { placeOfRef, refFrom } from '../../protocol/reference.ts';
 import type { Lookup } from '../../protocol/causality.ts';
 import { threadOf } from '../../protocol/thread.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -17,7 +22,6 @@ import type { Kept } from './kept.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { canonical, wholeOf } from '../../protocol/approval/record.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import { PROTOCOL_FILE } from '../../protocol/layout.ts';
 
 /** One run of a session: how it is begun, and what it need not be told. */
 export interface Turn {

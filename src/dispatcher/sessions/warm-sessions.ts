@@ -4,8 +4,11 @@ import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { memoryOf } from '../../runner/memory.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
-import type { AgentSession, SessionOwner } from '../../state/sessions/agent-sessions.ts';
-import type { KeptProcess } from '../../state/sessions/kept-processes.ts';
+import type {
+  AgentSession,
+  SessionOwner,
+  KeptProcess,
+} from '../../state/sessions/agent-sessions.ts';
 import type { Kept, Seat } from './kept.ts';
 import type { SessionStore } from './store.ts';
 

@@ -1,10 +1,11 @@
 import type { Log } from '../../log.ts';
 import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
-import type { Troubles } from '../../bus/troubles.ts';
-import type { Bell } from './bell.ts';
+import type { Troubles } from '../../bus/stalls.ts';
 import { EarlyReplies } from './early-replies.ts';
 import type { News } from './news.ts';
 import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
+import { Emitter } from '../../emitter.ts';
+import { wait } from '../../wait.ts';
 
 /** Carries out requests that arrive at the dispatcher's socket, and answers them. */
 export class Answers {
@@ -84,5 +85,46 @@ export class Answers {
       request.ids.map(async (id) => (outcomes[id] = await this.#app.publisher.publish(id))),
     );
     return { outcomes };
+  }
+}
+
+/**
+ * The request of a ring: `look` at what is known locally, or `ask` the remote. `fetch` asks it on the word
+ * of another machine, which may be wrong, so that it does not count as activity.
+ */
+export type Ring = 'look' | 'fetch' | 'ask';
+
+/**
+ * Ends the wait of a dispatcher. Any part that knows of work rings it: the socket, for requests
+ * that arrive there, and the publisher, after a push. The alarm listens to it.
+ */
+export class Bell {
+  readonly #events = new Emitter<{ rung: [what: Ring] }>();
+
+  ring(what: Ring): void {
+    this.#events.emit('rung', what);
+  }
+
+  onRing(heard: (what: Ring) => void): void {
+    this.#events.on('rung', heard);
+  }
+}
+
+/** Milliseconds between looks. */
+const EACH_MS = 1000;
+
+/**
+ * Rings when another process has changed the database: a command that cannot reach the socket, as in another
+ * container, has put something into the outbox, has sent it itself, or has let somebody go on.
+ */
+export async function lookAtChanges(
+  isChanged: () => Promise<boolean>,
+  bell: Bell,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    // What fails here fails in the next tick, which says so.
+    if (await isChanged().catch(() => false)) bell.ring('look');
+    await wait(EACH_MS, stop);
   }
 }

@@ -1,5 +1,4 @@
-import { placeOf } from '../../protocol/layout.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { placeOf, type MessageRef } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { talkHeader } from '../../protocol/talk.ts';

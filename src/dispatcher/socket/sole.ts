@@ -1,9 +1,8 @@
 import { atPath } from '../../at-path.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import { acquire, lockPath, type Holder } from '../../state/lock.ts';
+import { acquire, lockPath, type Holder, isGivenTwice } from '../../state/lock.ts';
 import { fileSystemAt } from '../../state/place/file-system.ts';
-import { isGivenTwice } from '../../state/second-holder.ts';
 import { ask } from './wake.ts';
 
 /** The place of the one dispatcher of a transport on this machine. */

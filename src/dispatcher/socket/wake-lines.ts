@@ -1,6 +1,6 @@
 import { isRecord, isTime } from '../../state/files.ts';
-import { isChannelId, isRelPath } from '../../protocol/names.ts';
-import type { Trouble } from '../../bus/troubles.ts';
+import { isChannelId, isRelPath } from '../../protocol/layout.ts';
+import type { Trouble } from '../../bus/stalls.ts';
 import { failureKind, type Failure } from '../../transport/git/failure.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 

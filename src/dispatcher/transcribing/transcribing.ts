@@ -1,10 +1,10 @@
 import { passed } from '../../crash-points.ts';
 import { narratorOf } from '../../agents/told/narrators.ts';
 import type { RunEnding } from '../../state/bills/ledger.ts';
-import type { TranscriptHead, Happened } from '../../state/transcripts/lines.ts';
+import type { TranscriptHead, Happened } from '../../state/transcripts/transcript-reader.ts';
 import type { Transcripts, TranscriptFile } from '../../state/transcripts/transcripts.ts';
 import type { Narrator } from '../../agents/told/told.ts';
-import { harmless, Printed } from '../../runner/printed.ts';
+import { harmless, Printed } from '../../runner/raw-output.ts';
 
 /** Takes down what the runs under way print. */
 export class Transcribing {

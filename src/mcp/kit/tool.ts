@@ -2,7 +2,7 @@ import type { Context } from '../../operations/context.ts';
 import { type Surroundings, writerOf } from '../../operations/locate.ts';
 import type { sdk, z as Zod } from './sdk.ts';
 import { type Untrusted, oneLine } from './untrusted.ts';
-import { isName, toName } from '../../protocol/names.ts';
+import { isName, toName } from '../../protocol/layout.ts';
 import { readMessage } from '../../operations/reading/read.ts';
 import { replies, type Ending, type Replied } from '../../operations/reading/replies.ts';
 

@@ -2,9 +2,9 @@ import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE, parseAddress } from '../../protocol/address.ts';
 import type { Memory } from '../../protocol/files/memory.ts';
 import type { Located } from '../../protocol/message.ts';
-import { isName, suffixOf } from '../../protocol/names.ts';
+import { isName, suffixOf } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { compactTask } from '../../protocol/prompt/compact-task.ts';
+import { compactTask } from '../../protocol/prompt/prompt.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { messagesAt } from '../lookup/arrivals.ts';
@@ -14,9 +14,8 @@ import { ask, type Asked, type AskEvents } from '../sending/ask.ts';
 import type { Sender, SendOptions } from '../sending/send.ts';
 import { gather } from '../tracing/gather.ts';
 import { servedNames } from '../tracing/thread.ts';
-import { withNamed } from '../memory/add.ts';
+import { withNamed, writeMemory, type AddedMemory } from '../memory/add.ts';
 import { readMemories } from '../memory/memories.ts';
-import { writeMemory, type AddedMemory } from '../memory/write.ts';
 
 /** A thread to summarise, and the actor that does it. */
 interface CompactInput {

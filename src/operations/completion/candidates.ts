@@ -1,15 +1,14 @@
-import { MEMORIES } from '../../protocol/layout.ts';
+import { MEMORIES, suffixOf } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
 import { ScheduleFiles } from '../../bus/automation/schedules.ts';
 import { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { formatSource } from '../../protocol/automation/subscription.ts';
 import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
-import { suffixOf } from '../../protocol/names.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { saidSecrets } from '../../protocol/text/secrets.ts';
-import { nameText } from '../../protocol/approval/text.ts';
+import { nameText } from '../../protocol/approval/approval.ts';
 import { listHeld } from '../health/held-secrets.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownSkills } from '../skills/list.ts';

@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { replyText } from '../../protocol/talk.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { Decision } from '../../protocol/text/decision.ts';
+import type { Decision } from '../../protocol/text/words.ts';
 import type { Context } from '../context.ts';
 import type { Sent } from '../sending/input.ts';
 import { reply, type ReplyInput, type ReplyOptions } from '../sending/reply.ts';

@@ -9,7 +9,7 @@ import {
   type Proposal,
 } from '../../protocol/decision/judge.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { Decision, PermissionOnRecord } from '../../protocol/text/decision.ts';
+import type { Decision, PermissionOnRecord } from '../../protocol/text/words.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';

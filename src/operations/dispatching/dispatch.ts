@@ -7,7 +7,7 @@ import type { ServeResult } from '../../dispatcher/serve-options.ts';
 import { becomeSole, type Sole } from '../../dispatcher/socket/sole.ts';
 import { runnerIn, type CommandRunner } from '../../service/run.ts';
 import { isPrivate, stateHome } from '../../state/directory.ts';
-import { servingCount } from './serving.ts';
+import { servingCount } from './run-parts.ts';
 import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/sweep.ts';
 import { Store } from '../../store/store.ts';

@@ -19,8 +19,7 @@ import {
   type Idle,
 } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
-import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
-import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import { AgentSessions, KeptProcesses } from '../../state/sessions/agent-sessions.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -28,7 +27,11 @@ import { approvingIn } from '../setup/approvals.ts';
 import { statePaths } from '../../state/state-paths.ts';
 import { Runs } from '../../state/runs.ts';
 import { endWarmSession } from '../health/warm-sessions.ts';
-import { statesIn } from './serving.ts';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRecord } from '../../state/files.ts';
+import { loadHeartbeat, silenceLimit } from '../../state/heartbeat.ts';
+import { readJsonFile } from '../../state/registry.ts';
 
 /** Creates the guards that decide whether runs may start. */
 export function guardsOf(app: DispatcherApp): Guards {
@@ -123,4 +126,53 @@ async function keptElsewhere(home: string, own: string): Promise<Elsewhere> {
       if (!runs.some(({ desk }) => desk === id)) idle.push({ used, end: () => end(id) });
   }
   return { count, idle };
+}
+
+/** Maximum number of clones that are examined. */
+const MOST = 1000;
+
+/**
+ * Counts the dispatchers of this user that run on this machine, for any transports: those that have
+ * reported in time. A dispatcher whose state cannot be determined is not counted.
+ *
+ * @param home the folder of all transports' state
+ * @param now milliseconds
+ */
+export async function servingCount(home: string, now: number): Promise<number> {
+  let count = 0;
+  for (const state of await statesIn(home)) if (await isServed(state, now)) count++;
+  return count;
+}
+
+/**
+ * Returns the state directories of this user's clones on this machine.
+ *
+ * @param home the folder of all transports' state
+ */
+async function statesIn(home: string): Promise<ReadonlySet<string>> {
+  const folder = join(home, 'clones');
+  const names = (await readdir(folder).catch(() => [])).slice(0, MOST);
+  const states = new Set<string>();
+  for (const name of names) {
+    const value = name.endsWith('.json') ? await readJsonFile(join(folder, name)) : undefined;
+    const all: unknown = isRecord(value) ? value['states'] : undefined;
+    const last: unknown = Array.isArray(all) ? all.at(-1) : undefined;
+    if (isRecord(last) && typeof last['path'] === 'string') states.add(last['path']);
+  }
+  return states;
+}
+
+async function isServed(state: string, now: number): Promise<boolean> {
+  const heartbeat = await loadHeartbeat(join(state, 'heartbeat.json')).catch(() => undefined);
+  if (heartbeat === undefined || !isRunning(heartbeat.pid)) return false;
+  return (now - Date.parse(heartbeat.at)) / 1000 <= silenceLimit(heartbeat.interval);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 import { ago } from '../../present/times.ts';
 import { nobodysMail, profileLine } from '../../present/findings.ts';
-import { writtenAt } from '../../protocol/names.ts';
+import { writtenAt } from '../../protocol/layout.ts';
 import type { Facts } from '../health/report.ts';
 import { asWarning, isBroken, type Check } from './check.ts';
 

@@ -1,5 +1,5 @@
 import { lstatSync, readFileSync } from 'node:fs';
-import { nameText } from '../../protocol/approval/text.ts';
+import { nameText } from '../../protocol/approval/approval.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { HostShown } from '../setup/approvals.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseEnvironmentFile } from '../../service/environment.ts';
 import type { Context } from '../context.ts';
 import type { Check } from './check.ts';
-import { findClis, whereIs, type CliFound } from '../service/clis.ts';
+import { findClis, whereIs, type CliFound } from '../service/plan.ts';
 import { thisMachine, type Machine } from '../service/machine.ts';
 import { serviceStatus } from '../service/status.ts';
 import { findServices } from '../service/target.ts';

@@ -1,4 +1,4 @@
-import { countOf } from '../../protocol/text/amounts.ts';
+import { countOf } from '../../protocol/text/words.ts';
 import { noDispatcher, remoteAway } from '../../present/holds.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
@@ -7,7 +7,7 @@ import { mailProblems, NAMED } from './mail-findings.ts';
 import { act, wait, type Finding } from '../../present/finding.ts';
 import { unservedProblems } from './nobody.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
-import type { Room } from '../../state/place/room.ts';
+import type { Room } from '../../state/place/below.ts';
 
 /** The verdict, what keeps mail from moving, and what somebody should look at all the same. */
 export interface Judged extends Pick<Status, 'health'> {

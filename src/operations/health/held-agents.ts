@@ -1,5 +1,4 @@
-import { accountOf } from '../../agents/account.ts';
-import { knownAgent } from '../../agents/agents.ts';
+import { accountOf, knownAgent } from '../../agents/agents.ts';
 import { tiersFrom } from '../../protocol/files/tier-fallback.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';

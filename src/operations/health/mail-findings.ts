@@ -1,5 +1,4 @@
-import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { changeText, pushedText } from '../../protocol/approval/text.ts';
+import { type HeldChange, changeText, pushedText } from '../../protocol/approval/approval.ts';
 import { act, wait, type Finding } from '../../present/finding.ts';
 import { parkedFinding } from '../../present/findings.ts';
 import { letterFindings } from '../../present/letter-findings.ts';

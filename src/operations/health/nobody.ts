@@ -4,7 +4,7 @@ import { addressedIn, type Addressed } from '../../index/nobody.ts';
 import type { WebUnserved } from '../../api/api.ts';
 import { nobodysMail } from '../../present/findings.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
 import { namedPeople } from '../lookup/people.ts';

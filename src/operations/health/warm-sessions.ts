@@ -4,8 +4,8 @@ import { endProcessGroup } from '../../runner/gated.ts';
 import { memoryOf } from '../../runner/memory.ts';
 import { isAlive } from '../../state/process-identity.ts';
 import { Runs } from '../../state/runs.ts';
-import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { KeptProcesses } from '../../state/sessions/agent-sessions.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 
 /** A process of an agent CLI that is kept between runs. */

@@ -1,5 +1,5 @@
 import type { FileRef } from '../../bus/channel-files.ts';
-import { readMemory } from '../../bus/memories/content.ts';
+import { readMemory } from '../../bus/memories/files.ts';
 import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, folderUse, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import { isMemoryFile } from '../../protocol/files/memory.ts';

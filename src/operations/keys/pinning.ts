@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { isName } from '../../protocol/names.ts';
+import { isName } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { changePins, loadPins, type Pin } from '../../state/keys/pins.ts';

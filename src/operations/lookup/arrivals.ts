@@ -1,10 +1,15 @@
 import { withoutRestored } from '../../bus/epochs.ts';
 import type { FileRef } from '../../bus/channel-files.ts';
-import { CHANNELS, placeOf, folderUse } from '../../protocol/layout.ts';
+import {
+  CHANNELS,
+  placeOf,
+  folderUse,
+  messageKey,
+  type MessageRef,
+} from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';
 import { Repeats } from '../../transport/transport.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A message with the id of its channel. */
 export interface Arrival extends Located {

@@ -12,7 +12,7 @@ import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import type { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';

@@ -1,8 +1,7 @@
-import { CHANNELS, placeOf } from '../../protocol/layout.ts';
+import { CHANNELS, placeOf, type MessageRef } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';

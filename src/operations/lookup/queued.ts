@@ -1,7 +1,6 @@
-import { placeOf } from '../../protocol/layout.ts';
+import { placeOf, messageKey, type MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A file that waits in this machine's outbox. */
 interface QueuedFile {

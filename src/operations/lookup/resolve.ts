@@ -1,8 +1,17 @@
-import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
+import {
+  type MessageRef,
+  messageKey,
+  channelFile,
+  CHANNELS,
+  messageFile,
+  isChannelId,
+  isName,
+  isRelPath,
+  suffixOf,
+  toName,
+} from '../../protocol/layout.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
-import { channelFile, CHANNELS, messageFile } from '../../protocol/layout.ts';
-import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';

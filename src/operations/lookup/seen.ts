@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { type MessageRef, relPathAt } from '../../protocol/layout.ts';
 import { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { newestFirst } from './arrivals.ts';

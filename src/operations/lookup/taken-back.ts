@@ -3,7 +3,7 @@ import { CANCELLED, cancelOf, mayCancel } from '../../protocol/cancel.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { tipOf, type Context } from '../context.ts';
 import { believed } from './marked.ts';
 import { withNaming, type Naming } from './naming.ts';

@@ -5,6 +5,9 @@ import {
   MEMORY_KINDS,
   type Memory,
   type MemoryKind,
+  formatMemory,
+  memoryFileAt,
+  parseMemory,
 } from '../../protocol/files/memory.ts';
 import { namedHeads } from '../../protocol/files/memory-links.ts';
 import { isOneLine } from '../../protocol/text/quoted.ts';
@@ -13,7 +16,10 @@ import { refreshOrNote, type Context } from '../context.ts';
 import { readMemories, resolveMemory, type Memories, type StoredMemory } from './memories.ts';
 import { resolveScope } from './list.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { writeMemory, type AddedMemory } from './write.ts';
+import { memoryFile, isName } from '../../protocol/layout.ts';
+import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { deliverOrNote, type Delivered } from '../deliver.ts';
 
 export interface MemoryInput {
   subject: string;
@@ -157,5 +163,52 @@ export function withNamed(
   throw new CrosstalkError(
     'usage',
     `${String(files.length)} notes are to be replaced, and one may replace ${String(MAX_SUPERSEDED)}; do it in several steps`,
+  );
+}
+
+export interface AddedMemory {
+  file: string;
+  memory: Memory;
+  delivered: Delivered;
+}
+
+/**
+ * Writes a memory in a commit of its own, under a unique name.
+ *
+ * @param by its writer, who is the author of the commit
+ * @throws CrosstalkError `usage` for one that is too large as a whole or above its text; nothing is
+ *   written then
+ */
+export async function writeMemory(
+  context: Context,
+  memory: Memory,
+  { at, by, allowSecret }: { at: Date; by: string; allowSecret: boolean },
+): Promise<AddedMemory> {
+  const content = formatMemory(memory);
+  assertReadable(content);
+  const file = memoryFileAt(at, context.suffix());
+  const { host } = context.dispatch;
+  const commit = {
+    at: at.toISOString(),
+    author: authorOf(by, isName(host) ? host : context.hostname),
+    subject: `crosstalk: memory from ${by}`,
+    files: [{ path: memoryFile(file), content }],
+  };
+  return { file, memory, delivered: await deliverOrNote(context, [commit], { allowSecret }) };
+}
+
+/** Refuses a note that nobody could read, as the notes that it should replace would stay in force. */
+function assertReadable(content: string): void {
+  const size = Buffer.byteLength(content);
+  if (size > MAX_MESSAGE_BYTES)
+    throw new CrosstalkError(
+      'usage',
+      `the note is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk elsewhere and note where it is`,
+    );
+  const read = parseMemory(content);
+  if (read.ok) return;
+  throw new CrosstalkError(
+    'usage',
+    `the note could not be read again: ${read.problems.join('; ')}; shorten its subject and its other words`,
   );
 }

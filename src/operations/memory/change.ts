@@ -4,7 +4,7 @@ import { isOneLine } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { withNamed } from './add.ts';
+import { withNamed, writeMemory, type AddedMemory } from './add.ts';
 import { wholeMemory } from './list.ts';
 import {
   isInForce,
@@ -13,7 +13,6 @@ import {
   type Memories,
   type StoredMemory,
 } from './memories.ts';
-import { writeMemory, type AddedMemory } from './write.ts';
 
 /** The input of a change of an existing note. */
 export interface MemoryChangeInput {

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { searchNotes } from '../../index/search-notes.ts';
+import { searchNotes } from '../../index/search.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { agedScore } from '../../protocol/files/memory-age.ts';
 import { isActorScope, type Memory } from '../../protocol/files/memory.ts';

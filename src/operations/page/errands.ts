@@ -1,4 +1,4 @@
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey } from '../../protocol/layout.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Trace } from './recent.ts';

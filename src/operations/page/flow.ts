@@ -11,7 +11,7 @@ import {
   type Trace,
 } from './recent.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey } from '../../protocol/layout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { errandsOf, type Errand } from './errands.ts';
 

@@ -3,7 +3,7 @@ import { decodeTime, encodeTime } from 'ulid';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { WebSendRequest } from '../../api/api.ts';
-import { newMarks, type Marks } from '../sending/marks.ts';
+import { newMarks, type Marks } from '../sending/handed.ts';
 import type { Clock } from '../../clock.ts';
 
 /** Milliseconds for which a request may be repeated; after that its message may have left the bus. */

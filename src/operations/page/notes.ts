@@ -11,8 +11,13 @@ import { excerptOf } from '../../protocol/text/excerpt.ts';
 import type { Context } from '../context.ts';
 import { channelNames, scoresOf, shownOf } from '../memory/list.ts';
 import { logOf, type LoggedMemory } from '../memory/log.ts';
-import type { KeptMemories } from '../memory/kept-memories.ts';
-import { isInForce, memoryFiles, type Memories, type StoredMemory } from '../memory/memories.ts';
+import {
+  type KeptMemories,
+  isInForce,
+  memoryFiles,
+  type Memories,
+  type StoredMemory,
+} from '../memory/memories.ts';
 import { EXCERPT_BYTES } from '../reading/search.ts';
 import { loggedMemoryJson, memoryJson } from '../shapes/as-json.ts';
 

@@ -1,5 +1,4 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import { placeOf } from '../../protocol/layout.ts';
+import { type MessageRef, placeOf } from '../../protocol/layout.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
 import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';

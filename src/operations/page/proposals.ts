@@ -1,7 +1,7 @@
 import type { WebDecided, WebDecideRequest, WebProposal, WebProposed } from '../../api/api.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { whyIgnored } from '../../protocol/decision/judge.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Context } from '../context.ts';
 import { decide, proposalAt, type ShownProposal } from '../deciding/decide.ts';

@@ -1,5 +1,4 @@
-import { messageFile } from '../../protocol/layout.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 import type { WebSendRequest, WebSent, WebFile, WebUpload } from '../../api/api.ts';
@@ -9,7 +8,7 @@ import { noteSeen } from '../lookup/seen.ts';
 import { readMessage } from '../reading/read.ts';
 import { publishOp } from '../deliver.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
-import { firstPath, type Marks } from '../sending/marks.ts';
+import { firstPath, type Marks } from '../sending/handed.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
 import { steer, type SteerInput } from '../sending/steer.ts';
 import { CrosstalkError } from '../../errors.ts';

@@ -1,9 +1,9 @@
-import { startedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/occurrences.ts';
 import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { markOf, type Mark } from '../../protocol/owed.ts';
 import {

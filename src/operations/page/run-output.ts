@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { isRunId, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
-import { isUnderWay } from '../watching/under-way.ts';
+import { isUnderWay } from '../watching/watch.ts';
 
 /**
  * What a run of this machine has printed, at most what its transcript keeps (256 KiB).

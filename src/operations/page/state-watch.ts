@@ -1,7 +1,7 @@
 import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../../dispatcher/alarm.ts';
-import { Bell } from '../../dispatcher/socket/bell.ts';
+import { Bell } from '../../dispatcher/socket/answers.ts';
 import type { StatePaths } from '../../state/state-paths.ts';
 
 /** Milliseconds between looks if a folder cannot be watched, and for changes that involve no file. */

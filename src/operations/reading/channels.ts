@@ -1,8 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
-import { channelFile } from '../../protocol/layout.ts';
+import { channelFile, isChannelId, writtenAt } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { isChannelId, writtenAt } from '../../protocol/names.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
 import { unreadOf } from '../lookup/inbox.ts';
 import { seenHere } from '../lookup/seen.ts';

@@ -1,6 +1,6 @@
 import { skillNames } from '../../bus/automation/skills.ts';
 import { readHosts } from '../../bus/host.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import { addMoney } from '../../protocol/usage.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import {
@@ -14,9 +14,9 @@ import {
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { byTime, CHUNK, readFiles, type Arrival, newestFirst } from '../lookup/arrivals.ts';
 import type { CostBy } from './cost-by.ts';
-import { startedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/occurrences.ts';
 import { ledBy } from '../../protocol/automation/follow-up.ts';
-import { sessionIn } from '../../protocol/files/tier-session.ts';
+import { sessionIn } from '../../protocol/files/tier-options.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 

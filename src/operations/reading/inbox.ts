@@ -1,6 +1,6 @@
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { isAutomatic } from '../../index/tags.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { isAutomatic } from '../../index/writer.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { arrivals } from '../lookup/arrivals.ts';

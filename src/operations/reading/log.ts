@@ -1,7 +1,7 @@
 import type { Address } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import type { Located, Message } from '../../protocol/message.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import {
   arrivals,
   CHUNK,

@@ -6,7 +6,7 @@ import { hasCode, reasonOf } from '../../errors.ts';
 import { holdsBytes, writeNewFile } from '../../plain-file.ts';
 import { keptNames, type AttachedFile } from '../../protocol/attached.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import type { OpenFolder } from '../../without-links.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withNaming } from '../lookup/naming.ts';

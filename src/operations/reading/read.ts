@@ -1,7 +1,7 @@
 import { OddFiles } from '../../bus/odd-files.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/message.ts';
 import { shown, unreadable } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -9,7 +9,6 @@ import { marked } from '../lookup/marked.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { cancellationsHere, forceIn, inForce, type Cancellation } from '../lookup/taken-back.ts';
-import { type MessageRef } from '../../protocol/message-ref.ts';
 import type { WebForce } from '../../api/api.ts';
 
 /** A message's file. */

@@ -1,8 +1,7 @@
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { waitForNews } from './news.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
-import { type MessageRef } from '../../protocol/message-ref.ts';
 import { Board, type Followed } from '../waiting/board.ts';
 
 export type { Followed as Replied };

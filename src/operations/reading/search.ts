@@ -6,7 +6,7 @@ import { formatAddress } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import type { Located } from '../../protocol/message.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { withIndex } from '../index/indexing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';

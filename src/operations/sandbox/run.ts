@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import { confine, type Confined } from '../../dispatcher/sandbox/confine.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';

@@ -1,10 +1,9 @@
 import { assertWhole } from '../whole-text.ts';
-import { machineZone, noZone } from '../machine-zone.ts';
+import { machineZone, noZone } from '../clock.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { scheduledMessage } from '../../protocol/automation/firing.ts';
+import { scheduledMessage } from '../../protocol/automation/occurrences.ts';
 import { parseSchedule, zoneOf } from '../../protocol/automation/schedule.ts';
-import { scheduleFile } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { scheduleFile, isName } from '../../protocol/layout.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';

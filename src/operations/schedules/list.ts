@@ -5,7 +5,7 @@ import { recipientsOf, zoneOf, type Schedule } from '../../protocol/automation/s
 import { ScheduleRecords, type ScheduleRecord } from '../../state/automation/schedules.ts';
 import { cost } from '../reading/cost.ts';
 import { knownHost } from '../setup/approvals.ts';
-import { machineZone, noZone } from '../machine-zone.ts';
+import { machineZone, noZone } from '../clock.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { namedFile } from '../lookup/naming.ts';
 

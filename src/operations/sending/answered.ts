@@ -1,6 +1,6 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Located, Message } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 import { type Ending, type Replied, replies, type RepliesInput } from '../reading/replies.ts';
 import { interimOf } from '../waiting/standing.ts';

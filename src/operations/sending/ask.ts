@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { parseRecipients } from '../../protocol/address.ts';
 import { asksSeveral } from '../../protocol/owed.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { ShownMessage } from '../lookup/seen.ts';
 import type { Ending, Replied } from '../reading/replies.ts';
 import { earlyAnswer } from './early-answer.ts';

@@ -9,7 +9,7 @@ import {
   apart,
   HIGHEST_BYTES,
 } from '../../protocol/attached.ts';
-import type { Blob } from '../../protocol/commit.ts';
+import type { Blob } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { type SideFiles, sha256Of } from '../../state/side-files.ts';
 import type { Context } from '../context.ts';

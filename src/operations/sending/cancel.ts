@@ -1,5 +1,5 @@
 import { formatAddress } from '../../protocol/address.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { tipOf, type Context } from '../context.ts';
 import { cancellationsHere, inForce, type Cancellation } from '../lookup/taken-back.ts';
 import { findMessage } from '../reading/read.ts';

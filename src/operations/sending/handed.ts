@@ -3,13 +3,14 @@ import { filesIn } from '../../protocol/attached.ts';
 import { isRecord } from '../../state/files.ts';
 import { dispatchOf, writerOf, type Surroundings, locateTransport } from '../locate.ts';
 import type { SendInput, Sent } from './input.ts';
-import type { Marks } from './marks.ts';
 import { realpathSync } from 'node:fs';
 import { findEar } from '../../dispatcher/socket/ear.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { likelyState } from '../../state/directory.ts';
 import type { ErrorCode } from '../../errors.ts';
-import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { isChannelId, isName, isRelPath, relPathAt } from '../../protocol/layout.ts';
+import { createHash } from 'node:crypto';
+import { type Clock } from '../../clock.ts';
 
 /** A {@link SendInput} for another process, which uses no environment. */
 export interface HandedInput extends SendInput {
@@ -206,4 +207,32 @@ export async function askToSend(
   isNobody = asked.kind === 'nobody';
   if (asked.kind === 'answered') return parseSendAnswer(asked.answer.send);
   return asked.kind === 'timeout' ? 'timeout' : undefined;
+}
+
+/** The values that make the outcome of a piece of work reproducible. */
+export interface Marks {
+  /** Id of the outbox entry; a newly created one is a ULID. */
+  id: string;
+  /** Time, ISO 8601 in UTC. */
+  at: string;
+  /** Seed from a CSPRNG, from which the suffixes of the messages are derived. */
+  seed: string;
+}
+
+/** Creates the values for work that starts now. */
+export function newMarks({ newId, now, secret }: Pick<Clock, 'newId' | 'now' | 'secret'>): Marks {
+  return { id: newId(), at: now().toISOString(), seed: secret(16) };
+}
+
+/** Derives the suffix of one message of a `send`: as random as the seed, and reproducible. */
+export function suffixOf(seed: string, serial: number): string {
+  return createHash('sha256')
+    .update(`${seed}/${String(serial)}`)
+    .digest('hex')
+    .slice(0, 12);
+}
+
+/** Returns the relPath of the first message of a `send` in its channel. */
+export function firstPath({ at, seed }: Marks): string {
+  return relPathAt(new Date(at), suffixOf(seed, 0));
 }

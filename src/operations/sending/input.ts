@@ -1,7 +1,7 @@
 import type { AttachedFile } from '../../protocol/attached.ts';
-import type { Decision } from '../../protocol/text/decision.ts';
-import type { Commit } from '../../protocol/commit.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Decision } from '../../protocol/text/words.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Delivered } from '../deliver.ts';
 

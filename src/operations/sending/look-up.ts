@@ -1,6 +1,6 @@
 import { dispatchVariables } from '../../agents/dispatch-variables.ts';
 import type { RunFacts } from '../../dispatcher/run/desk.ts';
-import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { binPath } from '../../package.ts';
 import { runBounded, type BoundedEnd } from '../../runner/bounded-program.ts';

@@ -1,6 +1,6 @@
 import { reasonOf, CrosstalkError } from '../../errors.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import type { Blob, Commit } from '../../protocol/commit.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
+import type { Blob, Commit } from '../../protocol/outgoing.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { wait } from '../../wait.ts';
@@ -8,7 +8,7 @@ import { type Context, tipOf } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
-import type { Marks } from './marks.ts';
+import { type Marks, type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
 import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
 import { noteSurprises, surprisesOf, isPerson, servedBy } from '../lookup/people.ts';
@@ -18,8 +18,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { someOf } from '../../protocol/text/words.ts';
 import { linkOf } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
-import { withoutOurs } from '../../dispatcher/run/environment.ts';
-import { type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
+import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 
 /**
  * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the messages,

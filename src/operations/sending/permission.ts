@@ -1,12 +1,14 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ask } from '../../dispatcher/socket/wake.ts';
-import type { PermissionAnswer } from '../../dispatcher/permission/answer.ts';
-import { permissionAnswerIn } from '../../dispatcher/permission/answer.ts';
+import {
+  type PermissionAnswer,
+  permissionAnswerIn,
+} from '../../dispatcher/permission/run-permission.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import { drop, noRun, runHasEnded } from './in-run.ts';
-import { newMarks } from './marks.ts';
+import { newMarks } from './handed.ts';
 import type { AgentMode } from '../agent-mode.ts';
 
 /** Maximum milliseconds of a wait; the dispatcher ends it long before. */

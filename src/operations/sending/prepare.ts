@@ -11,7 +11,14 @@ import {
 } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { sendMessages } from '../../protocol/reply.ts';
-import { isOrigin, placeOfRef, refFrom } from '../../protocol/reference.ts';
+import {
+  isOrigin,
+  placeOfRef,
+  refFrom,
+  isChannelId,
+  isName,
+  isRelPath,
+} from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseRecipients, type Address } from '../../protocol/address.ts';
@@ -19,12 +26,11 @@ import { type Context, tipOf } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
 import type { Prepared, SendInput } from './input.ts';
-import { suffixOf, type Marks } from './marks.ts';
+import { suffixOf, type Marks } from './handed.ts';
 import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
 import type { RemoteNews } from './remote-news.ts';
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { chainLevels, type Lookup } from '../../protocol/causality.ts';
-import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { cancelMessage, mayCancel, NO_REASON } from '../../protocol/cancel.ts';
 import { whoHas } from '../lookup/people.ts';
 import { readMessage } from '../reading/read.ts';

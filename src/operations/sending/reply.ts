@@ -3,7 +3,7 @@ import { cancelOf } from '../../protocol/cancel.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
 import type { Located, Message } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { noteSeen } from '../lookup/seen.ts';

@@ -1,4 +1,4 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import type { Attachment } from './attached.ts';
@@ -10,9 +10,10 @@ import {
   isHeard,
   listenerFor,
   type Answered,
+  newMarks,
+  type Marks,
 } from './handed.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
-import { newMarks, type Marks } from './marks.ts';
 import { clockOf } from '../clock.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { SideFiles } from '../../state/side-files.ts';

@@ -1,7 +1,7 @@
 import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
-import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import type { Handling, RunFacts } from '../../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { filesIn, type AttachedFile } from '../../protocol/attached.ts';
@@ -16,7 +16,7 @@ import { type RunAnswer, type RunRequest, laidFiles } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
 import { changeMemory } from '../memory/change.ts';
 import type { LookUps } from './look-up.ts';
-import { suffixOf, type Marks } from './marks.ts';
+import { suffixOf, type Marks } from './handed.ts';
 import { perform } from './perform.ts';
 
 /** The dispatcher's own parts for requests of runs. */

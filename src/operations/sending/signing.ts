@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage } from '../../protocol/message.ts';
 import { payloadOf, placeSigned, signedIn, withSignature } from '../../protocol/signed.ts';

@@ -4,7 +4,7 @@ import { isQuestion } from '../../protocol/causality.ts';
 import { isFinalAnswer, replyText } from '../../protocol/talk.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Located, Message } from '../../protocol/message.ts';
-import { isOrigin } from '../../protocol/reference.ts';
+import { isOrigin } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Context } from '../context.ts';
 import { readMessage } from '../reading/read.ts';

@@ -1,25 +1,28 @@
 import { join } from 'node:path';
 import { withoutDispatch } from '../../agents/dispatch-variables.ts';
 import { activate } from '../../bus/approvals.ts';
-import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import {
+  withoutOurs,
+  gitGuards,
+  workplaceOf,
+  type Workplace,
+} from '../../dispatcher/run/workplace.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { knownActors } from '../setup/actors.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { namesVariable } from '../../agents/command-line.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import { OPERATOR_FILE, PROTOCOL_FILE } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { OPERATOR_FILE, PROTOCOL_FILE, isName } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { HEADINGS, quoted } from '../../protocol/text/structure.ts';
 import { approvingIn, knownHost } from '../setup/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { thisHost } from '../setup/hosts.ts';
-import { firstOnPath } from '../path.ts';
+import { firstOnPath } from '../locate.ts';
 import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
 import { prepareBin } from '../shim.ts';
 import { startInteractiveSession } from './start.ts';
-import { gitGuards, workplaceOf, type Workplace } from '../../dispatcher/run/workplace.ts';
 import { bringBack, leaveWorktree, openWorktree } from '../../dispatcher/run/worktree.ts';
 import { emptySubmodules } from '../../dispatcher/sandbox/submodules.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';

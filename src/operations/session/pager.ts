@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runPlain } from '../../runner/plain-session.ts';
-import { firstOnPath } from '../path.ts';
+import { firstOnPath } from '../locate.ts';
 
 /** Milliseconds between a signal that ends this program and the end of the pager. */
 const GRACE_MS = 2000;

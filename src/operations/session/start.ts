@@ -10,7 +10,7 @@ import { makeFolder } from '../../folder.ts';
 import { interactive } from '../../agents/interactive.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { type Context, tipOf } from '../context.ts';
-import { canStart, firstOnPath } from '../path.ts';
+import { canStart, firstOnPath } from '../locate.ts';
 import { desktopOf, runNotifier, type Desktop, type Notification } from '../../runner/notify.ts';
 import type { Announcement } from '../../runner/screen.ts';
 import { optionLines } from '../../protocol/talk.ts';

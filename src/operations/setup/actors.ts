@@ -2,15 +2,22 @@ import { Kept } from '../../bus/kept.ts';
 import { profileInForce, type ProfileInForce } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
-import { takesMore } from '../../protocol/files/tier-session.ts';
+import { takesMore } from '../../protocol/files/tier-options.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
-import { placeOf, profileFiles } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { placeOf, profileFiles, isName } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { hostsOf } from '../view.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import { SCHEDULE_SENDER } from '../../protocol/automation/schedule.ts';
+import { SUBSCRIPTION_SENDER } from '../../protocol/automation/subscription.ts';
+import { sameButCase, didYouMean } from '../../protocol/text/nearest.ts';
+import { isPerson } from '../lookup/people.ts';
+import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { commandLine, programToFind } from '../../agents/command-line.ts';
+import { canStart } from '../locate.ts';
 
 export interface ActorInfo {
   name: string;
@@ -160,4 +167,77 @@ export async function profileOf(context: Context, name: string): Promise<Profile
 /** Returns the text of a new profile. */
 export function profileText(name: string, description = `The actor ${name}.`): string {
   return formatDocument({ name, description }, `You are **${name}**. ${description}\n`);
+}
+
+/** @throws CrosstalkError `usage` for an invalid name of a new actor */
+export function assertActorName(name: string): void {
+  if (!isName(name))
+    throw new CrosstalkError(
+      'usage',
+      `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
+    );
+  if (name === EVERYONE)
+    throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
+  if (name === SUBSCRIPTION_SENDER || name === SCHEDULE_SENDER)
+    throw new CrosstalkError(
+      'usage',
+      `the tasks of every ${name} are from ${name}, so an actor of that name would be woken by each answer to one; choose another name for the actor`,
+    );
+}
+
+/**
+ * Refuses an actor with the name of a person, whose mail would wake it, and notes one whose name differs
+ * only in upper and lower case from that of another actor, or of the writer.
+ *
+ * @param writer the person who writes in this clone
+ * @throws CrosstalkError `refused`
+ */
+export async function assertNoPerson(
+  context: Context,
+  { name, writer }: { name: string; writer: string },
+): Promise<void> {
+  const actors = (await knownActors(context)).map((actor) => actor.name);
+  const isWriter = name === writer;
+  if (
+    isWriter ||
+    (!actors.includes(name) && (await isPerson(context, await tipOf(context), { name })) === true)
+  )
+    throw new CrosstalkError(
+      'refused',
+      `${name} is ${isWriter ? 'who writes in this clone' : 'a person who has written here'}, and an actor of that name would be woken by that person's mail; choose another name for the actor${isWriter ? ', or for yourself: git config crosstalk.from <name>' : ''}`,
+    );
+  const twin = sameButCase(name, [...actors, writer]);
+  if (twin !== undefined) context.note(twin);
+}
+
+/** @throws CrosstalkError `refused` for a person who would write under the name of an actor here */
+export async function assertNoActor(context: Context, writer: string): Promise<void> {
+  const actors = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
+  if (actors.some((actor) => actor.name === writer))
+    throw new CrosstalkError(
+      'refused',
+      `${writer} is an actor here, and your mail would be its own; say who you are with --from <name>`,
+    );
+}
+
+/** Returns the program of a command line, if it cannot be started here. */
+export async function missingProgram(
+  { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
+  cli: string,
+): Promise<string | undefined> {
+  const program = programToFind(commandLine(cli), env['HOME']);
+  if (program === undefined || (await canStart(program, env['PATH'] ?? '', cwd))) return undefined;
+  return program;
+}
+
+/** Notes that the program of a command line cannot be started here, with the known agent it may mean. */
+export async function noteMissingProgram(
+  { env, cwd, note }: { env: NodeJS.ProcessEnv; cwd: string; note: (line: string) => void },
+  cli: string,
+): Promise<void> {
+  const program = await missingProgram({ env, cwd }, cli);
+  if (program === undefined) return;
+  const names = KNOWN_AGENTS.map(({ name }) => name);
+  const where = program.includes('/') ? 'is not there' : 'is not on the PATH';
+  note(`${program} ${where}, so mail for the actor would fail${didYouMean(program, names)}`);
 }

@@ -15,12 +15,16 @@ import { shown } from '../../protocol/text/result.ts';
 import { type Context, tipOf } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { assertActorName, assertNoPerson } from './actor-name.ts';
-import { profileOf, profileText } from './actors.ts';
+import {
+  assertActorName,
+  assertNoPerson,
+  profileOf,
+  profileText,
+  noteMissingProgram,
+} from './actors.ts';
 import { editProfile, profileToEdit } from './edit-actor.ts';
 import { writeApproved, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
-import { noteMissingProgram } from './missing-program.ts';
 import { chooseSandbox, type SandboxChoice, chosenWorkdir } from './workdir-option.ts';
 import type { Setting } from '../../protocol/files/setting.ts';
 import { changeTier, isInForce } from './set-actor.ts';

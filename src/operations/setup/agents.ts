@@ -1,17 +1,16 @@
-import { machineZone } from '../machine-zone.ts';
+import { machineZone } from '../clock.ts';
 import { mkdtemp, readFile, realpath, rm, access, constants, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, delimiter } from 'node:path';
-import { invoke, type Invocation } from '../../runner/invoke.ts';
+import { invoke, type Invocation } from '../../runner/runner.ts';
 import { processRunner } from '../../runner/process-runner.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
+import { KNOWN_AGENTS, knownAgent, type AgentCli, loginFiles } from '../../agents/agents.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { ADAPTERS, warmOf, type Adapter } from '../../agents/sessions/warm-of.ts';
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { loginFiles } from '../../agents/account.ts';
 
 /** Bytes of `{}` and a line feed: some CLIs create the file before anybody logs in. */
 const EMPTY_BYTES = 3;

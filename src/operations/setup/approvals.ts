@@ -3,11 +3,10 @@ import { judge, weigh, type Approving } from '../../bus/approvals.ts';
 import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { type HeldChange, nameText } from '../../protocol/approval/approval.ts';
 import type { McpServer } from '../../protocol/files/mcp-servers.ts';
 import { type HostFile, type Tier, parseHostFile } from '../../protocol/files/host-file.ts';
 import { withTier, type Approved, canonical, wholeOf } from '../../protocol/approval/record.ts';
-import { nameText } from '../../protocol/approval/text.ts';
 import { shown } from '../../protocol/text/result.ts';
 import {
   approvedFor,

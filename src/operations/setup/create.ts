@@ -1,8 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Checkout } from '../../bus/checkout.ts';
-import { hostFile } from '../../protocol/layout.ts';
-import { toName } from '../../protocol/names.ts';
+import { hostFile, toName } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { defaultBranch, makeRepository, type InProject } from '../../transport/clone/setup.ts';
 import type { Failure } from '../../transport/transport.ts';

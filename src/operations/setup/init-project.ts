@@ -18,7 +18,7 @@ import { chooseSandbox, fitsSandbox, choosePlace } from './workdir-option.ts';
 import type { TierSlot } from './starter-files.ts';
 import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
-import { askAsAnyone } from '../../transport/clone/anyone.ts';
+import { askAsAnyone } from '../../transport/clone/access.ts';
 import { PROJECT_REF } from '../../transport/clone/branches.ts';
 import { BRANCH_OF_PROJECT } from '../../transport/clone/handle.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';

@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
 import { readHosts } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { hostFile } from '../../protocol/layout.ts';
-import { toName } from '../../protocol/names.ts';
+import { hostFile, toName } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { assertNoActor, assertNoPerson } from './actor-name.ts';
+import { assertNoActor, assertNoPerson } from './actors.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';

@@ -12,8 +12,7 @@ import type { InProject } from '../../transport/clone/setup.ts';
 import { Git } from '../../transport/git/git.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { startOf } from '../../transport/worktree/source.ts';
-import { transportAround, type Surroundings } from '../locate.ts';
-import { projectsAround, type Project } from '../project.ts';
+import { transportAround, type Surroundings, projectsAround, type Project } from '../locate.ts';
 import type { InitInput } from './input.ts';
 
 /** A plan for the bus at the project's own remote, before anything is created. */

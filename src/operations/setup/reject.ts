@@ -1,8 +1,7 @@
 import { isMap, parseDocument, type Document } from 'yaml';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { nameText } from '../../protocol/approval/text.ts';
+import { type HeldChange, nameText } from '../../protocol/approval/approval.ts';
 import { canonical, own, tierOf, wholeOf } from '../../protocol/approval/record.ts';
 import { headerPlace } from '../../protocol/text/fences.ts';
 import { approvedFor, loadApprovals } from '../../state/approvals.ts';

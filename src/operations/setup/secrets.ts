@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { isName } from '../../protocol/names.ts';
+import { isName } from '../../protocol/layout.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { MOST_SECRET, Secrets } from '../../state/automation/secrets.ts';

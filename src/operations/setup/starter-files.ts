@@ -1,6 +1,6 @@
 import { formatChannel } from '../../protocol/files/channel.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
-import { channelFile, IDENTITY_FILE, profileFiles } from '../../protocol/layout.ts';
+import { channelFile, IDENTITY_FILE, profileFiles, UPSTREAM } from '../../protocol/layout.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
 import type { Clock } from '../../clock.ts';
 import { profileText } from './actors.ts';
@@ -9,6 +9,11 @@ import { join, relative, sep } from 'node:path';
 import { packageRoot } from '../../package.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { USUAL_SANDBOX } from '../../protocol/files/tier-sandbox.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { deliver } from '../deliver.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** The options of a tier in a host file: its command, and its working directory if that is not a workspace. */
 export interface TierSlot {
@@ -117,4 +122,63 @@ export async function templateFiles(folder = ''): Promise<TemplateFile[]> {
       return { path: RENAMED[path] ?? path, content: await readFile(file, 'utf8') };
     }),
   );
+}
+
+interface Upgrade {
+  up_to_date: boolean;
+  /** Files of `upstream/` that differ from this version's template. */
+  changed: string[];
+  added: string[];
+  removed: string[];
+  published: boolean;
+}
+
+/** Replaces `upstream/` with this version's template; `check` only reports the changes. */
+export async function upgrade(
+  context: Context,
+  input: { check: boolean; login: string },
+): Promise<Upgrade> {
+  await refreshOrNote(context);
+  const tip = await tipOf(context);
+  const files = await templateFiles(UPSTREAM);
+  const existing: string[] = [];
+  for await (const files of context.transport.walk(tip, UPSTREAM))
+    for (const { path } of files) existing.push(path);
+  const wanted = new Set(files.map(({ path }) => path));
+  const plan: Upgrade = {
+    up_to_date: false,
+    changed: [],
+    added: [],
+    removed: existing.filter((path) => !wanted.has(path)),
+    published: false,
+  };
+  for (const { path, content } of files) {
+    const present = await context.reader.text(tip, path);
+    if (present === undefined) plan.added.push(path);
+    else if (present !== content) plan.changed.push(path);
+  }
+  plan.up_to_date = plan.changed.length + plan.added.length + plan.removed.length === 0;
+  if (plan.up_to_date || input.check) return plan;
+  const from = resolveFrom(context, undefined, input.login);
+  const delivered = await deliver(
+    context,
+    [
+      {
+        at: context.now().toISOString(),
+        author: authorOf(from, context.hostname),
+        subject: 'crosstalk: upgrade upstream/',
+        files,
+        clear: UPSTREAM,
+      },
+    ],
+    { wait: true },
+  );
+  if (!delivered.published) {
+    throw new CrosstalkError(
+      'git_failed',
+      `the upgrade is queued and not on the remote yet: ${delivered.reason}; push it with: crosstalk sync`,
+    );
+  }
+  await context.checkout.follow();
+  return { ...plan, published: true };
 }

@@ -1,6 +1,6 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { isName, toName } from '../../protocol/names.ts';
+import { isName, toName } from '../../protocol/layout.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { withoutTrailing } from '../../protocol/text/quoted.ts';

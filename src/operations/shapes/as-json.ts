@@ -6,7 +6,7 @@ import type { Channel } from '../../protocol/files/channel.ts';
 import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memory.ts';
 import type { ListedMemory } from '../memory/list.ts';
 import type { LoggedMemory } from '../memory/log.ts';
-import type { AddedMemory } from '../memory/write.ts';
+import type { AddedMemory } from '../memory/add.ts';
 import type { Cancellation } from '../lookup/taken-back.ts';
 import type { InboxEntry } from '../lookup/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';

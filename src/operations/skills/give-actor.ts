@@ -20,8 +20,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { assertActorName } from '../setup/actor-name.ts';
-import { knownActors, profileOf, showActor } from '../setup/actors.ts';
+import { assertActorName, knownActors, profileOf, showActor } from '../setup/actors.ts';
 import { secretsOf, knowSecrets } from '../setup/secrets.ts';
 import { saidSecrets } from '../../protocol/text/secrets.ts';
 

@@ -1,5 +1,5 @@
 import type { WebDelay } from '../../api/api.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat, Joining } from '../../state/heartbeat.ts';

@@ -1,13 +1,12 @@
 import { decodeTime } from 'ulid';
-import { accountOf } from '../../agents/account.ts';
+import { accountOf } from '../../agents/agents.ts';
 import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import { Cursors, type ActorCursors } from '../../state/cursors.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
-import { Holds, type Hold } from '../../state/holds.ts';
+import { Holds, type Hold, Pauses, type Pause } from '../../state/holds.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import { Pauses, type Pause } from '../../state/pause.ts';
 import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import type { RunRecord } from '../../state/runs.ts';

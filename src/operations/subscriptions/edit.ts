@@ -1,8 +1,7 @@
 import { assertWhole } from '../whole-text.ts';
 import { readSubscription } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { subscriptionFile } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
+import { subscriptionFile, isName } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';

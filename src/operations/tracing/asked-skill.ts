@@ -1,5 +1,4 @@
-import { skillFor } from '../../bus/automation/skill-for.ts';
-import { skillAt } from '../../bus/automation/skills.ts';
+import { skillFor, skillAt } from '../../bus/automation/skills.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { tipOf, type Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress, type Address } from '../../protocol/address.ts';
-import { startedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/occurrences.ts';
 import type { StartedBy } from '../../protocol/text/words.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
 import { openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
@@ -13,13 +13,11 @@ import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { readLocal } from '../state/local.ts';
-import { sessionIn, type SessionKind } from '../../protocol/files/tier-session.ts';
+import { sessionIn, type SessionKind } from '../../protocol/files/tier-options.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
+import { type MessageRef, placeOfRef } from '../../protocol/layout.ts';
 import { threadRoot } from '../../protocol/thread.ts';
-import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
-import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import { AgentSessions, KeptProcesses } from '../../state/sessions/agent-sessions.ts';
 import type { Steered } from '../../protocol/talk.ts';
 import { whyNotSteering } from '../../protocol/steer.ts';
 

@@ -1,6 +1,6 @@
 import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { cursorOf } from '../../state/cursors.ts';
@@ -12,7 +12,6 @@ import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import { joiningWords, gateLine, permissionWords } from '../../present/holds.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 import type { Arrival } from '../lookup/arrivals.ts';
 import type { Naming } from '../lookup/naming.ts';

@@ -1,5 +1,5 @@
 import type { WebGate, WebState, WebThread, WebThreadNode } from '../../api/api.ts';
-import { startedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/occurrences.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';

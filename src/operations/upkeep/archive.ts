@@ -1,16 +1,22 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { attachedPath, CHANNELS, placeOf, messageFile } from '../../protocol/layout.ts';
+import {
+  attachedPath,
+  CHANNELS,
+  placeOf,
+  messageFile,
+  byChannel,
+  type MessageRef,
+  messageKey,
+} from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Failure, TreeEntry } from '../../transport/transport.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
-import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
 import type { Located } from '../../protocol/message.ts';
-import { byChannel } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/causality.ts';
 import { NamedFiles } from './named-files.ts';
 

@@ -1,6 +1,6 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Settled } from '../../state/settled.ts';

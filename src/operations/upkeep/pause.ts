@@ -1,9 +1,10 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
-import { Pauses, type Pause } from '../../state/pause.ts';
+import { Pauses, type Pause } from '../../state/holds.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { CrosstalkError } from '../../errors.ts';
 
 /** Prevents this machine's dispatcher from starting runs until `resume`; current runs continue. */
 export async function pause(context: Context, login: string): Promise<Pause> {
@@ -38,4 +39,20 @@ export async function resumeFor(context: Context, actor: string): Promise<Budget
   await new BudgetPasses(context.paths.root).let(actor, waiting, context.now());
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return waiting;
+}
+
+/**
+ * Requests the running dispatcher to look for news now.
+ *
+ * @throws CrosstalkError `not_found` when none is running on this machine
+ */
+export async function wake({ paths, transport }: Context): Promise<{ pid: number }> {
+  const asked = await ask(paths.socket, { op: 'wake' }, 5000);
+  if (asked.kind === 'answered') return { pid: asked.answer.pid };
+  throw new CrosstalkError(
+    'not_found',
+    asked.kind === 'timeout'
+      ? `the dispatcher of ${transport.dir} does not answer; look at it with: crosstalk status`
+      : `no dispatcher is running here for ${transport.dir}; start one with: crosstalk dispatch`,
+  );
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
-import { CHANNELS, messageFile } from '../../protocol/layout.ts';
+import { messageKey, type MessageRef, CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';

@@ -1,5 +1,5 @@
 import type { WebFailed } from '../../api/api.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { cancelOf } from '../../protocol/cancel.ts';
 import { saidBesides } from '../../protocol/failure-notice.ts';

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError } from '../../errors.ts';
 import { holderOf } from '../../state/lock.ts';
-import type { TranscriptHead, TranscriptLine } from '../../state/transcripts/lines.ts';
+import type {
+  TranscriptHead,
+  TranscriptLine,
+  TranscriptReader,
+} from '../../state/transcripts/transcript-reader.ts';
 import { Transcripts } from '../../state/transcripts/transcripts.ts';
-import type { TranscriptReader } from '../../state/transcripts/transcript-reader.ts';
 import type { Context } from '../context.ts';
-import { isUnderWay } from './under-way.ts';
 import { reach } from '../../protocol/address.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import { placeOfRef } from '../../protocol/reference.ts';
+import { type MessageRef, placeOfRef } from '../../protocol/layout.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { Cursors } from '../../state/cursors.ts';
@@ -234,4 +235,15 @@ function unknown(given: string, actors: readonly string[]): CrosstalkError {
     'not_found',
     `${shown(given)} is neither a message nor an actor of this machine, which serves ${named === '' ? 'none' : named}${more}${didYouMean(given, actors)}; what other machines run is watched there`,
   );
+}
+
+/**
+ * Whether a run is in progress: it is on record, and there is a dispatcher that handles it. Its record is
+ * removed after the last line of its transcript was written.
+ */
+export async function isUnderWay(
+  { paths, runs }: Pick<Context, 'paths' | 'runs'>,
+  id: string,
+): Promise<boolean> {
+  return (await runs.has(id)) && (await holderOf(paths.root, 'dispatcher')) !== undefined;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WebBranchDiff } from '../../api/api.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { BranchOnRecord } from '../../protocol/text/branch.ts';
+import type { BranchOnRecord } from '../../protocol/text/words.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Clone } from '../../transport/clone/clone.ts';

@@ -1,6 +1,6 @@
 import { lookAtWorktree } from '../../bus/worktrees.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { Worktrees, type Worktree } from '../../state/worktrees.ts';
 import { findSource } from '../../transport/worktree/source.ts';

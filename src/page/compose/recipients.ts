@@ -1,6 +1,6 @@
 import type { WebActor } from '../../api/api.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { isName } from '../../protocol/names.ts';
+import { isName } from '../../protocol/layout.ts';
 import { trailingStart } from '../../protocol/text/quoted.ts';
 import { unservedInWords } from '../../present/holds.ts';
 

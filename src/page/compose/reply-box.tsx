@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebSendRequest } from '../../api/api.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Addressee } from '../../present/state.ts';
 import { EMPTY, keepDraft, loadDraft } from '../live/drafts.ts';

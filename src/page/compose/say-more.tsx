@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { canDo, type Addressee } from '../../present/state.ts';
 import { useModel } from '../live/use-live.ts';
 import { Box } from './reply-box.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState, useId, useEffect, useRef } from 'preact/hooks';
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey } from '../../protocol/layout.ts';
 import type { WebMessage, WebMessageWhole, WebBranchDiff, WebFile } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';

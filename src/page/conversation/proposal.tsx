@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { WebDecided, WebProposal, WebProposed } from '../../api/api.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { get, post, wordsOf } from '../live/api.ts';
 import { useLoaded, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';

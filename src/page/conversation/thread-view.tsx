@@ -1,4 +1,4 @@
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey } from '../../protocol/layout.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { firedText } from '../../protocol/text/words.ts';

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import type { WebCost, WebCostRow } from '../../api/api.ts';
-import { dollars, grouped } from '../../protocol/text/amounts.ts';
-import { someOf } from '../../protocol/text/words.ts';
+import { dollars, grouped, someOf } from '../../protocol/text/words.ts';
 import { get } from '../live/api.ts';
 import { useLoaded, useSeldom, type Loaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';

@@ -1,4 +1,4 @@
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey } from '../../protocol/layout.ts';
 import type {
   WebChannel,
   WebEvents,

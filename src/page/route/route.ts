@@ -1,5 +1,5 @@
 import { isMemoryFile } from '../../protocol/files/memory-names.ts';
-import { isChannelId, isRelPath } from '../../protocol/names.ts';
+import { isChannelId, isRelPath } from '../../protocol/layout.ts';
 import { isSkillName } from '../../protocol/text/skill-call.ts';
 
 /** The view of the page, as its address determines it. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { WebNoteWhole } from '../../api/api.ts';
-import { isChannelId } from '../../protocol/names.ts';
+import { isChannelId } from '../../protocol/layout.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
 import { Loading, Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';

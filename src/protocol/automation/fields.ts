@@ -1,6 +1,8 @@
 import { parseRecipients, type Address } from '../address.ts';
 import type { HeaderFields } from '../text/frontmatter.ts';
 import { shown } from '../text/result.ts';
+import { type Message } from '../message.ts';
+import { type Channel } from '../files/channel.ts';
 
 /** Reports a problem of a header's field, and the expected value. */
 export type Wrong = (field: string, expected: string) => void;
@@ -60,4 +62,30 @@ export function switchIn(
  */
 export function withoutLines(problems: readonly string[]): string {
   return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');
+}
+
+/** Whether a message ends the work on another: an answer that is not an interim one, or the notice of a failure. */
+export function isAnswerTo(
+  { re, interim }: Pick<Message, 're' | 'interim'>,
+  relPath: string,
+): boolean {
+  return interim !== true && re.includes(relPath);
+}
+
+/** Finds the channel with an id or a name, or returns the reason why there is not exactly one. */
+export function channelNamed(
+  channels: readonly Channel[],
+  wanted: string,
+): { id: string } | { problem: string } {
+  const [only, ...more] = channels.filter(({ id, name }) => id === wanted || name === wanted);
+  if (only === undefined) return { problem: `there is no channel ${shown(wanted)}` };
+  return more.length === 0 ? only : { problem: `several channels are called ${shown(wanted)}` };
+}
+
+/** Attribution of a run's usage beside its place and its thread; absent fields are not written. */
+export interface CountedFor {
+  /** The skills that its prompt contained, in alphabetical order. */
+  skills?: string[];
+  /** The subscription that sent its task, or the nearest one behind that. */
+  subscription?: string;
 }

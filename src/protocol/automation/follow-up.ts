@@ -1,6 +1,6 @@
 import { chainLevels, type Lookup, linksIn } from '../causality.ts';
 import { MAX_MESSAGE_BYTES, type Located, type Message } from '../message.ts';
-import { isName } from '../names.ts';
+import { isName } from '../layout.ts';
 import { markOf } from '../owed.ts';
 import type { Subscription } from './subscription.ts';
 

@@ -1,6 +1,6 @@
 import { EVERYONE, formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
-import { isName, isSender } from '../names.ts';
+import { isName, isSender } from '../layout.ts';
 import { parseDuration, isZone } from '../text/times.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';

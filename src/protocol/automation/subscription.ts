@@ -1,6 +1,6 @@
 import { EVERYONE, formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
-import { isName, isSender } from '../names.ts';
+import { isName, isSender } from '../layout.ts';
 import { JOINED } from '../text/apart.ts';
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { isOneLine } from '../text/quoted.ts';

@@ -1,6 +1,7 @@
 import type { Located, Message } from '../message.ts';
-import type { Decision } from '../text/decision.ts';
+import type { Decision } from '../text/words.ts';
 import { escapeInvisible } from '../text/quoted.ts';
+import { ASKER } from '../files/tier-gate.ts';
 
 /** A proposal that somebody is asked to decide on, as recorded by the machine that asks. */
 export interface Proposal {
@@ -116,4 +117,26 @@ export function whyIgnored(
     case 'late':
       return 'it came after another decision';
   }
+}
+
+/**
+ * Determines who decides on the proposals of a tier.
+ *
+ * An actor can't decide. So if a thread was started by one, as by a run in another thread, or by an actor of this
+ * machine, it is the operator of the machine that asks (decision 46).
+ *
+ * @param approver as set in the tier
+ * @param root the message that started the thread; undefined if unknown
+ * @param operator the name under which the operator of this machine writes
+ * @param isActor whether a name is that of an actor of this machine
+ */
+export function approverOf(
+  approver: string,
+  root: Pick<Message, 'from' | 'host'> | undefined,
+  operator: string,
+  isActor: (name: string) => boolean,
+): string {
+  if (approver !== ASKER) return approver;
+  const isPerson = root !== undefined && root.host === undefined && !isActor(root.from);
+  return isPerson ? root.from : operator;
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../message.ts';
 import type { Writer } from '../reply.ts';
-import { MAX_TOOL_INPUT, permissionIn, type PermissionOnRecord } from '../text/decision.ts';
+import { MAX_TOOL_INPUT, permissionIn, type PermissionOnRecord } from '../text/words.ts';
 import { escapeInvisible, visible } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 

@@ -1,5 +1,5 @@
 import { formatDocument, parseDocumentText } from '../text/frontmatter.ts';
-import { isChannelId } from '../names.ts';
+import { isChannelId } from '../layout.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { EVERYONE } from '../address.ts';
-import { isName } from '../names.ts';
+import { isName } from '../layout.ts';
 import { isSkillName } from '../text/skill-call.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { parseProfile, type Profile } from './actor.ts';

@@ -1,5 +1,15 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
-import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
+import {
+  tierBudgets,
+  type TierBudgets,
+  tierOnlyFrom,
+  type TierOnlyFrom,
+  TIER_OPTIONS,
+  tierWorktree,
+  type TierWorktree,
+  tierSession,
+  type TierSession,
+} from './tier-options.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
 import {
   actorsAsGates,
@@ -10,18 +20,10 @@ import {
   tierPermit,
   type TierPermit,
 } from './tier-gate.ts';
-import {
-  tierOnlyFrom,
-  type TierOnlyFrom,
-  TIER_OPTIONS,
-  tierWorktree,
-  type TierWorktree,
-} from './tier-options.ts';
-import { tierSession, type TierSession } from './tier-session.ts';
 import { tierSandbox, type TierSandbox, isWorkdir } from './tier-sandbox.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
-import { isName } from '../names.ts';
+import { isName } from '../layout.ts';
 import { MAX_MS, parseDuration } from '../text/times.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';

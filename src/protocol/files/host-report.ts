@@ -1,5 +1,4 @@
-import type { MessageRef } from '../message-ref.ts';
-import { isChannelId, isName, isRelPath } from '../names.ts';
+import { type MessageRef, isChannelId, isName, isRelPath } from '../layout.ts';
 
 /** Mail of a host: its actor, its first message, and the time since it waits. */
 export interface ReportedMail extends MessageRef {

@@ -1,8 +1,7 @@
 import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
 import { isMemoryFile, MEMORY_FILE, MEMORY_KINDS, type MemoryKind } from './memory-names.ts';
-import { isChannelId, isName, isSender } from '../names.ts';
-import { isOrigin } from '../reference.ts';
+import { isChannelId, isName, isSender, isOrigin } from '../layout.ts';
 import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { isoOf, utcOf } from '../text/times.ts';

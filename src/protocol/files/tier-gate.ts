@@ -1,5 +1,5 @@
 import { EVERYONE } from '../address.ts';
-import { isName } from '../names.ts';
+import { isName } from '../layout.ts';
 import { shown } from '../text/result.ts';
 import { MAX_MS, parseDuration } from '../text/times.ts';
 

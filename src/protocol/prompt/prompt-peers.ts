@@ -1,4 +1,4 @@
-import { isName } from '../names.ts';
+import { isName } from '../layout.ts';
 import { inLine } from '../text/structure.ts';
 
 /** An actor other than the one that receives the prompt. */

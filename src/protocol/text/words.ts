@@ -1,3 +1,5 @@
+import { isOneLine, escapeInvisible } from './quoted.ts';
+
 /** Phrases for the reasons of a failed delivery (protocol.md §8). */
 const FAILURES: Readonly<Record<string, string>> = {
   not_started: 'the command could not be started',
@@ -93,4 +95,151 @@ export interface StartedBy {
 /** Describes the schedule of a message in a few words. */
 export function firedText({ schedule, due }: StartedBy): string {
   return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** Formats a whole number with separators between thousands; the first number that `Intl` formats takes 14 ms. */
+export function grouped(count: number): string {
+  const digits = String(count);
+  const parts: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3)
+    parts.unshift(digits.slice(Math.max(0, end - 3), end));
+  return parts.join(',');
+}
+
+/** Returns a count with its noun, such as `1 message` or `3 messages`. */
+export function countOf(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Formats an amount of US dollars; `-` if no CLI stated any. */
+export function dollars(usd: number | null): string {
+  return usd === null ? '-' : `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
+}
+
+/** Parses a number from 0 to `most`, which YAML without types may have read as text. */
+export function amount(value: unknown, most: number): number | undefined {
+  const isText = typeof value === 'string' && /^\d{1,15}(?:\.\d{1,15})?(?:e-\d{1,2})?$/.test(value);
+  if (typeof value !== 'number' && !isText) return undefined;
+  const number = Number(value);
+  return number >= 0 && number <= most ? number : undefined;
+}
+
+const REF_PART = /^(?:[A-Za-z0-9_]|[A-Za-z0-9_][A-Za-z0-9._+#-]*[A-Za-z0-9_+#-])$/;
+
+/** Whether a text is the name of a branch, a tag or a remote, as git allows it and a command line may contain it. */
+export function isRefName(text: unknown): text is string {
+  return (
+    typeof text === 'string' &&
+    text.length <= 200 &&
+    text.split('/').every((part) => REF_PART.test(part) && !part.endsWith('.lock'))
+  );
+}
+
+/** The branch of an answer's run, as the answer records it (work.md). */
+export interface BranchOnRecord {
+  /** Name in the repository of the tier, such as `crosstalk/0a1b2c3d`. */
+  name: string;
+  commit: string;
+  /** The commit from which the branch started. */
+  base: string;
+  /** Number of files that differ between the two. */
+  changed: number;
+  /**
+   * Reason why the commit is not on that branch in the repository itself, or what else was not transferred,
+   * in one line.
+   */
+  held?: string;
+}
+
+const OID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+const MAX_FILES = 1e9;
+const MAX_WORDS = 300;
+
+/** Parses a branch from a header, which anybody may have pushed; undefined if it is invalid. */
+export function branchIn(value: unknown): BranchOnRecord | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { name, commit, base, changed, held } = value as Record<string, unknown>;
+  const isOid = (text: unknown): text is string => typeof text === 'string' && OID.test(text);
+  const files = amount(changed, MAX_FILES);
+  if (!isRefName(name) || !isOid(commit) || !isOid(base) || files === undefined) return undefined;
+  const why = isOneLine(held) && held.length <= MAX_WORDS ? held : undefined;
+  return { name, commit, base, changed: files, ...(why !== undefined && { held: why }) };
+}
+
+/** Number of digits of a commit that distinguish it for people. */
+const SHORT = 12;
+
+/** Describes a branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`. */
+export function branchInWords({ name, base, changed, held }: BranchOnRecord): string {
+  const files = changed === 1 ? '1 file' : `${String(changed)} files`;
+  const why = held === undefined ? '' : `; ${escapeInvisible(held)}`;
+  return `${name} from ${base.slice(0, SHORT)}, ${files} changed${why}`;
+}
+
+/** A person's decision on a proposal (work.md, "A person in the loop"). */
+export type Decision = 'approve' | 'deny';
+
+/** A tool call that waits for permission, as data and never as part of a command. */
+export interface PermissionOnRecord {
+  /** Name of the tool, as the agent CLI gives it. */
+  tool: string;
+  /** Its input as JSON text on one line. */
+  input: string;
+  /** Its effects, as far as its host can tell: `reads`, `writes`, `dangerous`. */
+  marks?: string[];
+}
+
+/** Most characters of a tool's name, and of its input. */
+const MAX_TOOL = 200;
+export const MAX_TOOL_INPUT = 16_384;
+const MAX_MARKS = 8;
+const MARK = /^[a-z_]{1,32}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** Parses a decision; undefined for anything else. */
+export function decisionIn(value: unknown): Decision | undefined {
+  return value === 'approve' || value === 'deny' ? value : undefined;
+}
+
+/** Parses the digest of a proposal: SHA-256 in hex ({@link proposedText}). */
+export function digestIn(value: unknown): string | undefined {
+  return typeof value === 'string' && DIGEST.test(value) ? value : undefined;
+}
+
+/** Parses the tool call of a permission question. */
+export function permissionIn(value: unknown): PermissionOnRecord | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { tool, input, marks } = value as Record<string, unknown>;
+  if (!isOneLine(tool) || tool.length > MAX_TOOL) return undefined;
+  if (!isOneLine(input) || input.length > MAX_TOOL_INPUT) return undefined;
+  if (marks === undefined) return { tool, input };
+  const isList = Array.isArray(marks) && marks.length > 0 && marks.length <= MAX_MARKS;
+  if (!isList || !marks.every((mark) => typeof mark === 'string' && MARK.test(mark)))
+    return { tool, input };
+  return { tool, input, marks: marks as string[] };
+}
+
+/** Whether a message is a decision: it is for the machine that asked, and wakes no actor. */
+export function isDecision({
+  re,
+  decision,
+}: {
+  re: readonly string[];
+  decision?: Decision;
+}): boolean {
+  return decision !== undefined && re.length > 0;
+}
+
+/** First line of the text to which a decision is bound: its last word is the version of this form. */
+const FIRST_LINE = 'crosstalk proposal 1';
+
+/**
+ * Returns the text whose SHA-256 a decision carries: the whole file of the proposal, and its place. So a decision is
+ * about one text at one place, and about nothing that is put there later.
+ *
+ * @param ref its place, as `<channel id>/<relPath>`
+ * @param text the whole file
+ */
+export function proposedText(ref: string, text: string): string {
+  return `${FIRST_LINE}\n${ref}\n${text}`;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { readPlainFile } from '../../plain-file.ts';
-import { isName } from '../../protocol/names.ts';
+import { isName } from '../../protocol/layout.ts';
 import { writeDurably } from '../files.ts';
 
 const FOLDER = 'secrets';

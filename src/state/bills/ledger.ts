@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { Emitter } from '../../emitter.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import type { CountedFor } from '../../protocol/automation/counted-for.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { CountedFor } from '../../protocol/automation/fields.ts';
+import type { MessageRef } from '../../protocol/layout.ts';
 import { isRecord, isTime } from '../files.ts';
-import type { SessionKind } from '../../protocol/files/tier-session.ts';
+import type { SessionKind } from '../../protocol/files/tier-options.ts';
 import type { Handed, Usage } from '../../protocol/usage.ts';
 
 /** The end of a run: `interrupted` when its dispatcher died. */

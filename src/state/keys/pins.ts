@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
-import { isName } from '../../protocol/names.ts';
+import { isName } from '../../protocol/layout.ts';
 import { publicKeyIn } from '../../protocol/signed.ts';
 import { isRecord, writeSealed } from '../files.ts';
 import { acquire } from '../lock.ts';

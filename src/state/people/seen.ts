@@ -1,4 +1,4 @@
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { isRecord, readJson, writeWhole } from '../files.ts';
 
 /** Maximum number of messages on record for one person; above it the oldest half is merged into marks. */

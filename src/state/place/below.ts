@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle, statfs } from 'node:fs/promises';
+import { lackOf } from '../../folder.ts';
 
 /**
  * Opens a folder below another one, on Linux, where a run may have put a symlink in the place of any
@@ -33,4 +34,22 @@ export function pathOf({ fd }: FileHandle): string {
 function directory(path: string): Promise<FileHandle | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
   return open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY).catch(() => undefined);
+}
+
+/** Bytes that a run needs: an answer of 1 MiB, escaped as JSON, and everything else written in the meantime. */
+export const ROOM_OF_RUN = 8 * 1024 * 1024;
+
+/** The free space of a disk: none, no inode for another file, less than a run needs, or enough. */
+export type Room = 'none' | 'no_inodes' | 'little' | 'enough';
+
+/**
+ * Determines the free space of a folder's disk. Nothing is written for this, as that would trigger every
+ * watcher of the folder.
+ */
+export async function roomAt(folder: string): Promise<Room> {
+  const found = await statfs(folder).catch(() => undefined);
+  if (found === undefined) return 'enough';
+  const lack = lackOf(found);
+  if (lack !== undefined) return lack === 'bytes' ? 'none' : 'no_inodes';
+  return found.bavail * found.bsize < ROOM_OF_RUN ? 'little' : 'enough';
 }

@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { decodeTime } from 'ulid';
 import { parseDuration } from '../../protocol/text/times.ts';
 import { logFile, RotatingLog } from '../rotating-log.ts';
-import { transcriptLine, type TranscriptHead, type Happened } from './lines.ts';
-import { TranscriptReader } from './transcript-reader.ts';
+import {
+  transcriptLine,
+  type TranscriptHead,
+  type Happened,
+  TranscriptReader,
+} from './transcript-reader.ts';
 import { passed } from '../../crash-points.ts';
 
 const FILE = /^([0-9A-HJKMNP-TV-Z]{26})\.jsonl(?:\.1)?$/;

@@ -14,11 +14,22 @@ import {
   readPatterns,
   removeOwnLock,
   whileLocked,
+  inTheWayReason,
+  shownBy,
+  statusOf,
 } from './on-checkout.ts';
-import { left, planMove, stillHolds, type CheckoutState, type Epochs, type Plan } from './plan.ts';
-import { loadRecord, saveRecord } from './record.ts';
+import {
+  left,
+  planMove,
+  stillHolds,
+  type CheckoutState,
+  type Epochs,
+  type Plan,
+  loadRecord,
+  saveRecord,
+} from './plan.ts';
 import { catchUp } from './solo-checkout.ts';
-import { prepareClone } from './sparse.ts';
+import { prepareClone } from './showing.ts';
 import {
   arrivals,
   clearStaging,
@@ -31,7 +42,6 @@ import {
   type Old,
   type Staging,
 } from './staging.ts';
-import { inTheWayReason, shownBy, statusOf } from './status.ts';
 
 /** Maximum number of plans, when the operator's git keeps changing the clone in between. */
 const MOST_TRIES = 3;

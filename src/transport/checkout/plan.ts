@@ -6,12 +6,12 @@ import type { Repository } from '../clone/handle.ts';
 import { headOf, readRef } from '../clone/refs.ts';
 import { isAncestor, notNear } from '../objects/lineage.ts';
 import type { Objects } from '../objects/objects.ts';
-import { readPatterns } from './on-checkout.ts';
-import { loadRecord, type CheckoutRecord } from './record.ts';
+import { readPatterns, inTheWayReason, shownBy, statusOf, type Changed } from './on-checkout.ts';
 import { showingOf, type Showing } from './showing.ts';
 import { measure, type Measured } from './size.ts';
 import { holds } from './staging.ts';
-import { inTheWayReason, shownBy, statusOf, type Changed } from './status.ts';
+import { readFile } from 'node:fs/promises';
+import { replace } from '../clone/own-git.ts';
 
 /** The state of the checkout after an update; `left` gives the reason why it was not touched. */
 export type CheckoutState = { state: 'current' | 'forwarded' } | { state: 'left'; reason: string };
@@ -172,4 +172,39 @@ async function operators(
 /** Whether HEAD of the clone names the branch. */
 export async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
   return (await headOf(clone).catch(() => undefined)) === `refs/heads/${branch}`;
+}
+
+/** The state in which the checkout was left here, from which the next update starts. */
+interface CheckoutRecord {
+  /** Number of files in it. Both numbers are upper limits. */
+  files: number;
+  bytes: number;
+  /** The commit of its last update; empty when its size is not known. */
+  commit: string;
+  /** The patterns of what it shows. */
+  patterns: string;
+  /**
+   * A move that was started. Files of the checkout, its branch and its index may have made it already; it
+   * is repeated until it is complete.
+   */
+  to?: { from?: string | undefined; commit: string; folders?: readonly string[] | undefined };
+}
+
+function recordFile({ gitDir }: Repository): string {
+  return join(gitDir, 'checkout.json');
+}
+
+/** Reads the record of the checkout; undefined without one that can be read. */
+export async function loadRecord(repository: Repository): Promise<CheckoutRecord | undefined> {
+  try {
+    const text = await readFile(recordFile(repository), 'utf8');
+    const record = JSON.parse(text) as CheckoutRecord;
+    return typeof record.patterns === 'string' ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function saveRecord(repository: Repository, record: CheckoutRecord): Promise<void> {
+  return replace(recordFile(repository), `${JSON.stringify(record)}\n`);
 }

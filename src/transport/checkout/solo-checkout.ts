@@ -1,13 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOnBranch, left, type CheckoutState } from './plan.ts';
-import { isCone } from './status.ts';
+import { isCone, onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import type { Objects } from '../objects/objects.ts';
-import { onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
 import type { Repository } from '../clone/handle.ts';
-import { showingOf } from './showing.ts';
-import { prepareClone } from './sparse.ts';
+import { showingOf, prepareClone } from './showing.ts';
 
 /** Ref of the commit at which index and work tree still are when they could not follow. */
 const BEHIND = 'refs/crosstalk/behind';

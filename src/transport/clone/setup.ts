@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { Git } from '../git/git.ts';
-import { setUpGit } from '../git/set-up.ts';
+import { setUpGit } from '../git/environment.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import type { Failure } from '../git/failure.ts';
 import { remoteRefs } from './branches.ts';

@@ -1,4 +1,4 @@
-import type { Blob, Commit, Requirement } from '../../protocol/commit.ts';
+import type { Blob, Commit, Requirement } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';

@@ -1,5 +1,5 @@
 import { passed } from '../../crash-points.ts';
-import type { Blob } from '../../protocol/commit.ts';
+import type { Blob } from '../../protocol/outgoing.ts';
 import type { Repository } from '../clone/handle.ts';
 import { isDense, type Entries } from './publish.ts';
 

@@ -1,9 +1,13 @@
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import { BRANCH_OF_PROJECT, type Repository } from '../clone/handle.ts';
 import { FILE, FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
 import { hashOf, writeObject } from './loose-object.ts';
+import { failed } from '../git/git.ts';
+import { writeRef } from '../clone/refs.ts';
+import { emptyTree } from '../checkout/on-checkout.ts';
+import { followBranch } from '../checkout/solo-checkout.ts';
 
 let serial = 0;
 
@@ -189,4 +193,45 @@ class Writer {
       throw new Error(`the tree ${oid} cannot be read`);
     return parseTree(object.content, oid.length / 2);
   }
+}
+
+/**
+ * Moves the bus in solo mode, where it is the branch of the operator's clone, if that is still at `from`;
+ * the checkout follows.
+ *
+ * @returns the failure, if any
+ */
+export async function moveSolo(
+  repository: Repository,
+  from: string | undefined,
+  to: string,
+): Promise<Failure | undefined> {
+  const { clone, branch } = repository;
+  const moved = await writeRef(clone, `refs/heads/${branch}`, to, from ?? '');
+  if (!moved.ok) return { kind: moved.contention ? 'contention' : 'other', reason: moved.reason };
+  if (from !== undefined) await followBranch(repository, from, to);
+  return undefined;
+}
+
+/**
+ * Starts a new transport: its first commit is made like all others, and its checkout is written, with our
+ * own git directory. So no setting of the machine affects its content: ignored files, filters, encodings,
+ * hooks.
+ *
+ * @throws CrosstalkError `git_failed`
+ */
+export async function begin(
+  repository: Repository,
+  objects: Objects,
+  commit: Commit,
+): Promise<void> {
+  const fail = (command: string, failure: Failure): never => {
+    throw failed(repository.dir, command, failure);
+  };
+  const built = await build(repository, objects, undefined, [commit]);
+  if (!built.ok) return fail('fast-import', built.failure);
+  const failure = await moveSolo(repository, undefined, built.oid);
+  if (failure !== undefined) return fail('update-ref', failure);
+  const followed = await followBranch(repository, await emptyTree(repository), built.oid);
+  if (followed.state === 'left') fail('read-tree', { kind: 'other', reason: followed.reason });
 }

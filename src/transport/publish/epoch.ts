@@ -5,14 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import { data, fastImport } from './build.ts';
+import { data, fastImport, moveSolo } from './build.ts';
 import type { Failure } from '../git/failure.ts';
 import { writeRef } from '../clone/refs.ts';
 import type { Objects } from '../objects/objects.ts';
 import { isAncestor } from '../objects/lineage.ts';
 import { fetchBranch, notePushed, pushCommit } from '../clone/remote.ts';
 import type { Repository } from '../clone/handle.ts';
-import { moveSolo } from './solo.ts';
 import type { TreeEntry } from '../objects/tree.ts';
 
 /** Trailer in the root of an epoch's history: the last commit of the history before it. */

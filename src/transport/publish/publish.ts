@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, deflate } from 'node:zlib';
 import { passed } from '../../crash-points.ts';
-import type { Blob, Commit } from '../../protocol/commit.ts';
+import type { Blob, Commit } from '../../protocol/outgoing.ts';
 import { wait, type Wait } from '../../wait.ts';
 import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';

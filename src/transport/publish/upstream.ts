@@ -1,4 +1,4 @@
-import type { Commit } from '../../protocol/commit.ts';
+import type { Commit } from '../../protocol/outgoing.ts';
 import { makeBranch } from '../clone/branches.ts';
 import type { Repository } from '../clone/handle.ts';
 import {
@@ -12,9 +12,8 @@ import {
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import { admit, type Refused } from './admit.ts';
-import { build } from './build.ts';
+import { build, moveSolo } from './build.ts';
 import { Epochs } from './epoch.ts';
-import { moveSolo } from './solo.ts';
 
 /** The branch that is the bus, as a publish uses it: by git, or in a simulation. */
 export interface Upstream {

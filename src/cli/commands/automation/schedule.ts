@@ -15,7 +15,7 @@ import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, flag, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import { ANSWERED, type CommandSpec } from '../../command/spec.ts';
-import { dollars } from '../../../protocol/text/amounts.ts';
+import { dollars } from '../../../protocol/text/words.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { colourless, table } from '../../view/render.ts';
 import { localTimes } from '../../../present/times.ts';

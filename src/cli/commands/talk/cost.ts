@@ -2,12 +2,11 @@ import { CrosstalkError } from '../../../errors.ts';
 import { COST_BY, type CostBy } from '../../../operations/reading/cost-by.ts';
 import { cost, type CostRow } from '../../../operations/reading/cost.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
-import { someOf } from '../../../protocol/text/words.ts';
+import { someOf, dollars, grouped } from '../../../protocol/text/words.ts';
 import { shown } from '../../../protocol/text/result.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { sinceOf } from '../../command/values.ts';
 import type { CommandSpec } from '../../command/spec.ts';
-import { dollars, grouped } from '../../../protocol/text/amounts.ts';
 import { table } from '../../view/render.ts';
 
 export const commands: readonly CommandSpec[] = [

@@ -1,6 +1,6 @@
-import { countOf } from '../../../protocol/text/amounts.ts';
+import { countOf } from '../../../protocol/text/words.ts';
 import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
-import { firstPath, newMarks } from '../../../operations/sending/marks.ts';
+import { firstPath, newMarks } from '../../../operations/sending/handed.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { clockOf } from '../../../operations/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
