@@ -1,7 +1,7 @@
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Alarm, Rhythm } from '../../src/dispatcher/alarm.ts';
 import { RungFetches, type Later } from '../../src/dispatcher/bell/far-bell.ts';
-import { Bell } from '../../src/dispatcher/socket/answers.ts';
+import { WakeUp } from '../../src/dispatcher/socket/answers.ts';
 import { inTurns, permission } from '../../src/operations/publishing.ts';
 import type { OutboxEntry } from '../../src/state/outbox.ts';
 import { Turns } from '../../src/state/turn.ts';
@@ -55,7 +55,7 @@ export class Host {
   #seen: string;
   readonly #outbox = new Map<string, OutboxEntry>();
   readonly #publisher: Publisher;
-  readonly #bell = new Bell();
+  readonly #bell = new WakeUp();
   readonly #fetches: RungFetches;
   readonly #permit: (kind: 'push' | 'read') => Promise<void>;
 

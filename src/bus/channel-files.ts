@@ -1,6 +1,6 @@
 import { CHANNELS, folderUse, placeOf, dayBefore } from '../protocol/layout.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Beginning } from './beginning.ts';
+import type { ThreadStart } from './thread-start.ts';
 
 /**
  * Lists the files of a channel at a commit, by path, some at a time.
@@ -26,7 +26,7 @@ export async function* filesSince(
   transport: Transport,
   commit: string,
   channel: string,
-  begun: Beginning,
+  begun: ThreadStart,
 ): AsyncGenerator<FileRef[]> {
   yield* channelFiles(transport, commit, channel, begun.relPath);
   const edge = dayBefore(begun.relPath);

@@ -3,7 +3,7 @@ import type { Located } from '../protocol/message.ts';
 import { seenFrom } from '../protocol/causality.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
-import type { Beginning } from './beginning.ts';
+import type { ThreadStart } from './thread-start.ts';
 import { NamesRoom } from './names-room.ts';
 
 /** Maximum number of messages whose links are cached, of all channels together; each takes some 500 bytes. */
@@ -27,7 +27,7 @@ export interface Headers<T extends Located> {
  */
 export async function reachesBack<T extends Located>(
   { from, base }: Headers<T>,
-  begun: Beginning,
+  begun: ThreadStart,
 ): Promise<boolean> {
   return from <= dayBefore(begun.relPath) && (await begun.isAfter(base));
 }
@@ -86,7 +86,7 @@ export class ChannelLinks {
   since(
     tip: string,
     channel: string,
-    begun: Beginning,
+    begun: ThreadStart,
     delivered: readonly Located[],
   ): Promise<Located[]> {
     // Calls are serialized: two runs of a channel start together, and it is read once.
@@ -98,7 +98,7 @@ export class ChannelLinks {
   async #since(
     tip: string,
     channel: string,
-    begun: Beginning,
+    begun: ThreadStart,
     delivered: readonly Located[],
   ): Promise<Located[]> {
     const known = this.#channels.get(channel);
@@ -118,7 +118,7 @@ export class ChannelLinks {
     return [...kept.messages.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
   }
 
-  async #read(tip: string, channel: string, begun: Beginning): Promise<Kept> {
+  async #read(tip: string, channel: string, begun: ThreadStart): Promise<Kept> {
     const [base, from] = [await begun.base(), dayBefore(begun.relPath)];
     const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
     for await (const some of this.#parts.reader.headers(tip, channel, begun))

@@ -1,7 +1,7 @@
 import { parseChannel, type Channel } from '../protocol/files/channel.ts';
 import { channelFile, CHANNELS, isChannelId } from '../protocol/layout.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 
 /**
  * Number of channels from which on each different content is read only once, at the cost of another read
@@ -30,7 +30,7 @@ export async function channelIds(transport: Transport, commit: string): Promise<
 /** A reader of channels at a commit. */
 export class ChannelReader {
   readonly #transport: Transport;
-  readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
+  readonly #channels = new Cache<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
 
   constructor(transport: Transport) {
     this.#transport = transport;

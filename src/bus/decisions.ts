@@ -14,7 +14,7 @@ import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile, messageKey, type MessageRef } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { nameOfDecision } from '../state/keys/decided.ts';
-import { Beginning } from './beginning.ts';
+import { ThreadStart } from './thread-start.ts';
 import type { ChannelLinks } from './channel-links.ts';
 import { inCommitOrder } from './commit-order.ts';
 
@@ -117,7 +117,7 @@ export class Decisions {
 
   #naming(tip: string, { channel, relPath }: MessageRef): Promise<Located[]> {
     const { transport, links } = this.#app;
-    const begun = new Beginning(transport, tip, relPath, [messageFile(channel, relPath)]);
+    const begun = new ThreadStart(transport, tip, relPath, [messageFile(channel, relPath)]);
     return links.since(tip, channel, begun, []);
   }
 

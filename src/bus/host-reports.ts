@@ -2,13 +2,13 @@ import { parseHostReport, type HostReport, type Reported } from '../protocol/fil
 import { HOST_REPORTS, hostReportFile } from '../protocol/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { HostEntry } from './host.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 
 /** Milliseconds by which the clock of another host may be ahead; a later report is ignored. */
 const AHEAD_MS = 10 * 60_000;
 
 /** Cached reports; `report` is undefined for a file that is not a report. */
-const kept = new Kept<{ report: HostReport | undefined }>(1024 * 1024);
+const kept = new Cache<{ report: HostReport | undefined }>(1024 * 1024);
 
 /**
  * Reads the reports of a transport's hosts on themselves at a commit, by alias. Only reports of a host

@@ -2,7 +2,7 @@ import { parseHostFile, type HostFile } from '../protocol/files/host-file.ts';
 import { CHANNELS, hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
 import { escapeInvisible, visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 
 /** The result of the search for this machine's host file. */
 export type FoundHost =
@@ -34,7 +34,7 @@ export interface HostEntry {
 }
 
 /** Cached host files. */
-const kept = new Kept<HostEntry['result']>(4 * 1024 * 1024);
+const kept = new Cache<HostEntry['result']>(4 * 1024 * 1024);
 /** Number of files read at a time. */
 const CHUNK = 100;
 /** Maximum number of paths named in one line. */

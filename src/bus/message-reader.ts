@@ -1,4 +1,4 @@
-import type { Beginning } from './beginning.ts';
+import type { ThreadStart } from './thread-start.ts';
 import { type FileRef, channelFiles, filesSince } from './channel-files.ts';
 import { MAX_STEPS, type Lookup, seenFrom } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/files/channel.ts';
@@ -7,7 +7,7 @@ import { parseMessage, type Located, type Message } from '../protocol/message.ts
 import { unreadable, type Parsed } from '../protocol/text/result.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ChannelReader } from './channel-reader.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 import { OddFiles } from './odd-files.ts';
 
 /** Maximum bytes of messages, and of channels, that are cached. */
@@ -26,7 +26,7 @@ export class MessageReader {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
   readonly #odd: OddFiles;
-  readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
+  readonly #messages = new Cache<Parsed<Message>>(KEPT_BYTES);
   /** Reads in progress, by the name of the object, so that an object in many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
@@ -202,7 +202,7 @@ export class MessageReader {
    * Reads the messages of a channel without their bodies, some at a time: all, or those since something
    * started.
    */
-  async *headers(commit: string, channel: string, begun?: Beginning): AsyncGenerator<Located[]> {
+  async *headers(commit: string, channel: string, begun?: ThreadStart): AsyncGenerator<Located[]> {
     const all = begun
       ? filesSince(this.#transport, commit, channel, begun)
       : channelFiles(this.#transport, commit, channel, undefined);

@@ -1,6 +1,6 @@
 import { parseTree } from '../transport/objects/tree-object.ts';
 import type { Transport } from '../transport/transport.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 
 /** Maximum bytes of folders whose names are cached. */
 const KEPT_BYTES = 4 * 1024 * 1024;
@@ -14,7 +14,7 @@ const PLAIN = '100';
 export class OddFiles {
   readonly #transport: Transport;
   /** Names in a folder, by the id of the folder. */
-  readonly #kept = new Kept<ReadonlySet<string>>(KEPT_BYTES);
+  readonly #kept = new Cache<ReadonlySet<string>>(KEPT_BYTES);
 
   constructor(transport: Transport) {
     this.#transport = transport;

@@ -5,13 +5,13 @@ import { parseProfile } from '../protocol/files/actor.ts';
 import type { Peer, Peers } from '../protocol/prompt/prompt-peers.ts';
 import type { Transport } from '../transport/transport.ts';
 import { readHosts } from './host.ts';
-import { Kept } from './kept.ts';
+import { Cache } from './cache.ts';
 
 /** Maximum number of actors whose profiles are read for a prompt, which has no room for more. */
 const MAX_DESCRIBED = 100;
 
 /** Cached names and descriptions of profiles, by object. */
-const kept = new Kept<{ name: string; description: string }>(1024 * 1024);
+const kept = new Cache<{ name: string; description: string }>(1024 * 1024);
 
 /**
  * Returns the other actors at a commit, the served ones first. A profile that came with Crosstalk counts

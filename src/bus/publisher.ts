@@ -8,10 +8,10 @@ import { type LookForSecrets, notHeld, screened, secretFailure } from './screeni
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
-import { Awaited, type PublishOutcome } from './awaited.ts';
-import { committed } from './earlier.ts';
+import { PublishWaiters, type PublishOutcome } from './publish-waiters.ts';
+import { committed } from './history.ts';
 import { PushParts } from './push-parts.ts';
-import { Troubles, type Trouble } from './stalls.ts';
+import { ErrorTracker, type TrackedError } from './stalled-jobs.ts';
 
 /** The parts that a publisher uses. */
 export interface PublisherOptions {
@@ -58,7 +58,7 @@ export interface PublisherEvents {
   held: [entry: OutboxEntry, found: FoundSecret[]];
 }
 
-export type { PublishOutcome } from './awaited.ts';
+export type { PublishOutcome } from './publish-waiters.ts';
 
 /** Milliseconds to wait for the push budget before a message is reported as queued (cli.md). */
 const LONGEST_BUDGET_WAIT_MS = 10_000;
@@ -84,23 +84,23 @@ export class Publisher {
   readonly #abandoned = new AbortController();
   #flushing: Promise<void> | undefined;
   #again = false;
-  readonly #awaited = new Awaited();
+  readonly #awaited = new PublishWaiters();
   /** Deliveries to settle on this machine, whichever process publishes them. */
   readonly expected: Expected;
   readonly events = new Emitter<PublisherEvents>();
   #noPushBefore = 0;
   /** Problems by entry; those without a single entry are stored under {@link ALL}. */
-  readonly #failing: Troubles;
+  readonly #failing: ErrorTracker;
   readonly #inParts = new PushParts();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#failing = new Troubles(options.now);
+    this.#failing = new ErrorTracker(options.now);
     this.expected = options.expected ?? new Expected();
   }
 
   /** The first failure since pushing fails; undefined once everything was pushed. */
-  get failing(): Trouble | undefined {
+  get failing(): TrackedError | undefined {
     return this.#failing.first;
   }
 

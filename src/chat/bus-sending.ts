@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../errors.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import type { Context } from '../operations/context.ts';
-import { firstPath, newMarks } from '../operations/sending/handed.ts';
+import { firstPath, newIdempotencyKey } from '../operations/sending/handed.ts';
 import { answerShown } from '../operations/deciding/choice.ts';
 import { AnsweredBefore } from '../operations/sending/reply.ts';
 import { send, senderIn } from '../operations/sending/send.ts';
@@ -48,7 +48,7 @@ export class BusSending {
     }: { to: string; body: string; attached?: readonly Attachment[] },
   ): Sending {
     const { me, login } = this.#who;
-    const marks = newMarks(this.#context);
+    const marks = newIdempotencyKey(this.#context);
     const relPath = firstPath(marks);
     const addressees = to.split(',').map((name) => name.trim());
     const shown = bodyShown({ body, files: attachments.map(({ file }) => file) });
@@ -71,7 +71,7 @@ export class BusSending {
   ): Promise<Sending> {
     const { me, login } = this.#who;
     const found = await readMessage(this.#context, message);
-    const marks = newMarks(this.#context);
+    const marks = newIdempotencyKey(this.#context);
     const relPath = firstPath(marks);
     const channel = found.channel.id;
     const to = [formatAddress(writerOf({ ...found, channel }))];
@@ -104,7 +104,7 @@ export class BusSending {
         'usage',
         `${about} went to ${escapeInvisible(asking.join(', '))}; say to which of them: /now ${about} @name <text>`,
       );
-    const marks = newMarks(this.#context);
+    const marks = newIdempotencyKey(this.#context);
     const relPath = firstPath(marks);
     const input = { to: only, body, about: `${channel.id}/${about}`, from: me, login };
     const sent = this.#sent(relPath, (onSent) =>

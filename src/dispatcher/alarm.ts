@@ -1,5 +1,5 @@
 import { wait, type Wait } from '../wait.ts';
-import type { Bell, Ring } from './socket/answers.ts';
+import type { WakeUp, Ring } from './socket/answers.ts';
 
 /** The reason why a wait ended. */
 export type Rang = Ring | 'time' | 'aborted';
@@ -17,7 +17,7 @@ export class Alarm {
   readonly #wait: Wait;
 
   /** @param waits in the time of the machine, unless another one is given */
-  constructor(bell: Pick<Bell, 'onRing'>, waits = wait) {
+  constructor(bell: Pick<WakeUp, 'onRing'>, waits = wait) {
     this.#wait = waits;
     bell.onRing((what) => {
       if (this.#wake !== undefined) this.#wake(what);

@@ -6,7 +6,7 @@ import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
-import type { FanIn } from './fan-ins.ts';
+import type { QuestionSet } from './question-locks.ts';
 
 /**
  * Decides which pending messages of an actor and channel go into one run: a batch is one
@@ -24,7 +24,7 @@ export class Batches {
   }
 
   /** The questions that a batch of peers' answers belongs to; undefined for any other batch. */
-  fanInOf([first]: readonly Delivery[]): FanIn | undefined {
+  fanInOf([first]: readonly Delivery[]): QuestionSet | undefined {
     return first && fanInNamed(this.#names.get(first) ?? '', first);
   }
 
@@ -32,7 +32,7 @@ export class Batches {
    * As {@link fanInOf}, for the messages of a dead letter, at the commit at which they would be
    * read.
    */
-  async fanInOfLetter(tip: string, letter: DeadLetter): Promise<FanIn | undefined> {
+  async fanInOfLetter(tip: string, letter: DeadLetter): Promise<QuestionSet | undefined> {
     const { actor, channel, messages } = letter;
     const [first] = await this.#reader.messages(tip, channel, messages.slice(0, 1));
     if (first === undefined || isQuestion(first.message)) return undefined;
@@ -96,7 +96,7 @@ export function steeredBy(delivery: Delivery, byPath: ReadonlyMap<string, Delive
 function fanInNamed(
   conversation: string,
   { actor, channel }: { actor: string; channel: string },
-): FanIn | undefined {
+): QuestionSet | undefined {
   const names = /^for (.+)$/.exec(conversation)?.[1]?.split(',');
   const questions = names?.map((name) => {
     const place = placeOfRef(channel, name);

@@ -7,17 +7,17 @@ import { Batches } from './batches.ts';
 import { Cancellations } from './cancellations.ts';
 import { type Running, Jobs } from './jobs.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
-import { FanIns } from './fan-ins.ts';
-import { Joins } from './joins.ts';
-import { Lanes, mostRuns } from './lanes.ts';
+import { QuestionLocks } from './question-locks.ts';
+import { Barriers } from './barriers.ts';
+import { Slots, mostRuns } from './slots.ts';
 import { inTime } from './last-push.ts';
-import { endLeftovers } from './run/leftovers.ts';
+import { endStaleRuns } from './run/stale-runs.ts';
 import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job, tiersFor, untriedTiers } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
 import { SteeredMail } from './steered-mail.ts';
-import { Tidings } from './tidings.ts';
+import { Notifications } from './notifications.ts';
 import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
@@ -30,12 +30,12 @@ import type { OutboxEntry } from '../state/outbox.ts';
  */
 export class Dispatcher {
   readonly #engine: Engine;
-  readonly #lanes = new Lanes(mostRuns());
+  readonly #lanes = new Slots(mostRuns());
   /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
-  readonly #fanIns: FanIns;
-  readonly joins: Joins;
-  readonly #tidings: Tidings;
+  readonly #fanIns: QuestionLocks;
+  readonly joins: Barriers;
+  readonly #tidings: Notifications;
   readonly #steered: SteeredMail;
   readonly #cancellations: Cancellations;
   readonly #foreseen: ForeseenCancels;
@@ -52,7 +52,7 @@ export class Dispatcher {
     this.events = new Emitter((error) => {
       engine.log('internal_error', { error: reasonOf(error) });
     });
-    this.joins = new Joins(engine);
+    this.joins = new Barriers(engine);
     const batches = new Batches(engine.reader);
     const publish = (id: string): void => {
       this.#track(engine.publisher.publish(id).then(() => undefined));
@@ -63,9 +63,9 @@ export class Dispatcher {
       new WaitingMail(engine, this.#lanes, batches, this.joins),
       new DueRetries(engine, this.#lanes, batches),
     ];
-    this.#fanIns = new FanIns(engine);
+    this.#fanIns = new QuestionLocks(engine);
     this.#steered = new SteeredMail(engine);
-    this.#tidings = new Tidings(engine);
+    this.#tidings = new Notifications(engine);
     this.#cancellations = new Cancellations(engine, this.#jobs, publish);
     this.#foreseen = new ForeseenCancels(engine, this.#cancellations);
   }
@@ -104,7 +104,7 @@ export class Dispatcher {
    * delivered again.
    */
   async endLeftovers(): Promise<void> {
-    await endLeftovers(this.#engine);
+    await endStaleRuns(this.#engine);
   }
 
   /**
@@ -227,11 +227,11 @@ export class Dispatcher {
 /** Runs for dead letters that are to be retried, each one at its time. */
 class DueRetries implements DueSource {
   readonly #engine: Engine;
-  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #lanes: Pick<Slots, 'isFree'>;
   readonly #batches: Batches;
   readonly #retries: Retries;
 
-  constructor(engine: Engine, lanes: Pick<Lanes, 'isFree'>, batches: Batches) {
+  constructor(engine: Engine, lanes: Pick<Slots, 'isFree'>, batches: Batches) {
     this.#engine = engine;
     this.#lanes = lanes;
     this.#batches = batches;

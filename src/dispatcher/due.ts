@@ -1,7 +1,7 @@
 import type { ActiveHost } from '../bus/approvals.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { FanIn } from './fan-ins.ts';
+import type { QuestionSet } from './question-locks.ts';
 import type { Job } from './run/job.ts';
 
 /** The messages for which a run is started. */
@@ -22,7 +22,7 @@ export interface Startable {
   tiers: readonly Tier[];
   /** Those in which it has not failed too often. */
   untried: readonly Tier[];
-  fanIn: FanIn | undefined;
+  fanIn: QuestionSet | undefined;
   /** The commit at which it was looked up. */
   tip: string;
   /** Called when there is room: takes it from where it waits. */

@@ -1,4 +1,4 @@
-import type { Lanes } from './lanes.ts';
+import type { Slots } from './slots.ts';
 import type { Engine } from './run/engine.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Decisions } from '../bus/decisions.ts';
@@ -22,14 +22,14 @@ import { answerMessages, type Placed } from '../protocol/reply.ts';
  */
 export class GatedMail implements DueSource {
   readonly #engine: Engine;
-  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #lanes: Pick<Slots, 'isFree'>;
   readonly #publish: (id: string) => void;
   readonly #decisions: Decisions;
   /** By gate, the commit at which its mail was looked at last. */
   readonly #looked = new Map<string, string>();
 
   /** @param publish publishes an entry of the outbox, without waiting for it */
-  constructor(engine: Engine, lanes: Pick<Lanes, 'isFree'>, publish: (id: string) => void) {
+  constructor(engine: Engine, lanes: Pick<Slots, 'isFree'>, publish: (id: string) => void) {
     this.#engine = engine;
     this.#lanes = lanes;
     this.#publish = publish;

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import { messageKey, type MessageRef } from '../protocol/layout.ts';
-import type { FanIn } from './fan-ins.ts';
+import type { QuestionSet } from './question-locks.ts';
 import type { Job } from './run/job.ts';
 
 /** A current run, as the heartbeat shows it. */
@@ -15,7 +15,7 @@ export interface Running {
 /** A job under way. */
 interface Under {
   running: Running;
-  fanIn: FanIn | undefined;
+  fanIn: QuestionSet | undefined;
   job: Job;
   /** Ends its run. */
   cancel: AbortController;

@@ -5,7 +5,7 @@ import { HOSTS } from '../protocol/layout.ts';
 import { type Heartbeat } from '../state/heartbeat.ts';
 import { type Dispatching } from './tick.ts';
 import { type BellState } from './bell/far-bell.ts';
-import { type Trouble } from '../bus/stalls.ts';
+import { type TrackedError } from '../bus/stalled-jobs.ts';
 
 /** Milliseconds between polls of an idle machine that serves one transport. */
 const QUIET_MS = 5000;
@@ -134,9 +134,9 @@ interface ServiceFacts {
   /** The current time, as ISO 8601 in UTC. */
   at: string;
   interval: Interval;
-  fetchFailing: Trouble | undefined;
+  fetchFailing: TrackedError | undefined;
   /** Since when ticks fail, and the reason. */
-  tickFailing: Trouble | undefined;
+  tickFailing: TrackedError | undefined;
   /** Undefined without a bell between machines. */
   bell: BellState | undefined;
 }

@@ -1,6 +1,6 @@
 import { type Batches, lookedAt, steeredBy } from './batches.ts';
-import type { Joins } from './joins.ts';
-import type { Lanes } from './lanes.ts';
+import type { Barriers } from './barriers.ts';
+import type { Slots } from './slots.ts';
 import type { Engine } from './run/engine.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import type { DueSource, Startable } from './due.ts';
@@ -14,20 +14,20 @@ import { tiersFor } from './run/job.ts';
 /**
  * Runs for the messages in the mailboxes. They are due as soon as there is room. They become due at
  * a certain time only when an agent CLI that refused to work is to be tried again, since its
- * messages wait in the mailboxes meanwhile. When answers that wait for others become due, {@link Joins}
+ * messages wait in the mailboxes meanwhile. When answers that wait for others become due, {@link Barriers}
  * knows.
  */
 export class WaitingMail implements DueSource {
   readonly #engine: Engine;
-  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #lanes: Pick<Slots, 'isFree'>;
   readonly #batches: Batches;
-  readonly #joins: Pick<Joins, 'follow' | 'holds'>;
+  readonly #joins: Pick<Barriers, 'follow' | 'holds'>;
 
   constructor(
     engine: Engine,
-    lanes: Pick<Lanes, 'isFree'>,
+    lanes: Pick<Slots, 'isFree'>,
     batches: Batches,
-    joins: Pick<Joins, 'follow' | 'holds'>,
+    joins: Pick<Barriers, 'follow' | 'holds'>,
   ) {
     this.#engine = engine;
     this.#lanes = lanes;

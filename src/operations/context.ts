@@ -6,7 +6,7 @@ import { Checkout } from '../bus/checkout.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
 import type { Channel } from '../protocol/files/channel.ts';
-import { findEar } from '../dispatcher/socket/ear.ts';
+import { findSocket } from '../dispatcher/socket/socket-path.ts';
 import { type HostEntry, checkVersion } from '../bus/host.ts';
 import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
@@ -115,7 +115,7 @@ export async function withContext<T>(
     };
     if (context.isFollowed !== true) {
       await shareConnections(transport, paths, { opens: false });
-      const ear = findEar(paths.socket);
+      const ear = findSocket(paths.socket);
       if (ear.kind === 'foreign')
         context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
     }

@@ -91,7 +91,7 @@ async function decide(
 ): Promise<number> {
   const tip = await transport.tip();
   const { moves } = await transport.movesSince();
-  const { vanished } = await import('../dispatcher/intake/vanished.ts');
+  const { findLost: vanished } = await import('../dispatcher/intake/lost-commits.ts');
   const found = new Set<string>();
   for (const from of tip === undefined ? [] : leftBehind(moves)) {
     const lost = { from, before: stoodBefore(moves, from) };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { checkVersion } from '../bus/host.ts';
 import { placeOf, VERSION_FILE } from '../protocol/layout.ts';
-import { committed } from '../bus/earlier.ts';
+import { committed } from '../bus/history.ts';
 import { parseCommits, type Outbox } from '../state/outbox.ts';
 import { BudgetFile, RemoteBudget } from '../state/remote-budget.ts';
 import { stateHome } from '../state/directory.ts';

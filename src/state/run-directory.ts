@@ -17,12 +17,12 @@ export async function makeRunDirectory(
   const dir = runDirectory(folder, id);
   await makeFolder(folder, 0o700);
   await mkdir(dir, { mode: 0o700 });
-  await layBatch(dir, batch);
+  await stageBatch(dir, batch);
   return dir;
 }
 
 /** Writes the input of a turn into the directory of its run or session. */
-export async function layBatch(
+export async function stageBatch(
   dir: string,
   batch: readonly { name: string; content: string }[],
 ): Promise<void> {

@@ -4,10 +4,10 @@ import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';
 import { HostFileInForce } from '../../src/dispatcher/host-file-in-force.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
-import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
+import { MissingParents } from '../../src/dispatcher/intake/missing-parents.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Refusals } from '../../src/dispatcher/run/refusals.ts';
-import { RunDesk } from '../../src/dispatcher/run/desk.ts';
+import { RunEndpoint } from '../../src/dispatcher/run/endpoint.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { Holds } from '../../src/state/holds.ts';
@@ -34,14 +34,14 @@ const CLASSES = {
   HostFileInForce,
   Interruptions,
   Known,
-  Lacking,
+  MissingParents,
   Objects,
   Outbox,
   Publisher,
   Refusals,
   RemoteBudget,
   RunBudget,
-  RunDesk,
+  RunEndpoint,
   Runs,
   Settled,
   Transport,

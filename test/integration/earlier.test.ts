@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { earlierBetween } from '../../src/bus/earlier.ts';
+import { historyBetween } from '../../src/bus/history.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { Bus } from '../support/bus.ts';
 
@@ -16,7 +16,7 @@ it('what two have said to each other before a message are the last messages befo
     surroundings,
     { transport: host.dir, note: () => undefined },
     async (context) =>
-      earlierBetween(context, {
+      historyBetween(context, {
         ...{ tip: (await context.transport.tip()) ?? '', channel: host.channel() },
         ...{ actor: 'worker', other: 'anna', before: sent[2] ?? '', most: 10 },
       }),

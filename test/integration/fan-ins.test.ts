@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FanIns } from '../../src/dispatcher/fan-ins.ts';
+import { QuestionLocks } from '../../src/dispatcher/question-locks.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, scratch } from '../support/bus.ts';
@@ -29,7 +29,7 @@ it.each(['put here', 'found at a start'])(
     const folder = scratch();
     if (how !== 'put here') await new Outbox(folder).put(entry);
     const outbox = new Outbox(folder);
-    const fanIns = new FanIns({ outbox, transport });
+    const fanIns = new QuestionLocks({ outbox, transport });
     if (how === 'put here') await outbox.put(entry);
     else await outbox.all();
 

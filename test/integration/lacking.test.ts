@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
+import { MissingParents } from '../../src/dispatcher/intake/missing-parents.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { byHand, put, setBack, tipOf } from '../support/history.ts';
 import { refuse } from '../support/rows.ts';
@@ -89,7 +89,7 @@ it(
   async () => {
     const { bus, front, open, back, answers } = await withoutQuestion();
     const look = vi
-      .spyOn(Lacking.prototype, 'complete')
+      .spyOn(MissingParents.prototype, 'complete')
       .mockRejectedValueOnce(new Error('no look'));
     const running = front.start();
     await running.saw('dispatch_start');

@@ -3,7 +3,7 @@ import { MessageReader } from '../../src/bus/message-reader.ts';
 import { fetchNews } from '../../src/dispatcher/tick.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
-import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
+import { MissingParents } from '../../src/dispatcher/intake/missing-parents.ts';
 import { Lag } from '../../src/dispatcher/intake/lag.ts';
 import { TickMeter } from '../../src/dispatcher/tick.ts';
 import { openTransport } from '../../src/operations/context.ts';
@@ -36,7 +36,7 @@ async function deliveriesOf(
       },
       () => undefined,
     ),
-    lacking: new Lacking({
+    lacking: new MissingParents({
       transport,
       reader: new MessageReader(transport),
       settled: new Settled(host.state),

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { RunDesk, type Handling, type RunFacts } from '../../src/dispatcher/run/desk.ts';
-import { endSurvivors } from '../../src/dispatcher/run/survivors.ts';
+import { RunEndpoint, type Handling, type RunFacts } from '../../src/dispatcher/run/endpoint.ts';
+import { endOrphans } from '../../src/dispatcher/run/orphans.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { withContext } from '../../src/operations/context.ts';
 import type { LookUps } from '../../src/operations/sending/look-up.ts';
@@ -46,7 +46,7 @@ async function desk(
   waits: (id: string) => boolean = () => true,
   cancel?: AbortSignal,
 ): Promise<{
-  desk: RunDesk;
+  desk: RunEndpoint;
   folder: string;
   served: string[];
   letGo: () => void;
@@ -67,7 +67,7 @@ async function desk(
     },
   };
   const run = cancel === undefined ? RUN : { ...RUN, cancel };
-  return { desk: await RunDesk.open(parts, run, []), folder, served, letGo };
+  return { desk: await RunEndpoint.open(parts, run, []), folder, served, letGo };
 }
 
 it('what is said after the end of a run is refused, by socket and by drop folder, and nothing else', async () => {
@@ -166,7 +166,7 @@ it('what was dropped before the end is taken by the next start when the dispatch
   await drops?.seal();
   await drops?.close();
   expect(existsSync(join(abandoned, 'drop'))).toBe(false);
-  await RunDesk.clear(
+  await RunEndpoint.clear(
     {
       paths: { run: folder },
       log: () => undefined,
@@ -310,10 +310,10 @@ describe.runIf(process.platform === 'linux')(
         start({}),
       ];
       const own = start({ CROSSTALK_RUN_DIR: dir });
-      expect(await endSurvivors([{ dir, leader: newer }])).toBe(1);
+      expect(await endOrphans([{ dir, leader: newer }])).toBe(1);
       expect(await exists(own.pid!)).toBe(false);
       for (const { pid } of [older, ...others]) expect(await exists(pid!)).toBe(true);
-      expect(await endSurvivors([{ dir, leader: { pid: 1, started: '' } }])).toBe(0);
+      expect(await endOrphans([{ dir, leader: { pid: 1, started: '' } }])).toBe(0);
       expect(await exists(older.pid!)).toBe(true);
     });
   },

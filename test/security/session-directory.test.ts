@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { layFiles } from '../../src/dispatcher/laying/files.ts';
+import { stageFiles } from '../../src/dispatcher/staging/files.ts';
 import type { AttachedFile } from '../../src/protocol/attached.ts';
 import { attachedPath } from '../../src/protocol/layout.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
@@ -82,7 +82,7 @@ test('what the process of a session puts in the place of the folder of attached 
   const batch: Located[] = [
     { relPath: 'a.md', message: { files, extra: {} } as unknown as Message },
   ];
-  const laid = await layFiles(transport, 'tip', batch, dir);
+  const laid = await stageFiles(transport, 'tip', batch, dir);
   expect(laid?.laid.map(({ name }) => name)).toEqual(['1-file0', '2-file1', '3-file2']);
   expect(readdirSync(outside)).toEqual([]);
   expect(readdirSync(join(dir, 'files'))).toHaveLength(3);
@@ -101,7 +101,7 @@ test('where the process of a session has put something of its own, nothing is la
   } as unknown as Transport;
   const file = { name: 'x', type: 'text/plain', sha256: sha256Of(Buffer.from('x')), bytes: 1 };
   const message = { files: [file], extra: {} } as unknown as Message;
-  await expect(layFiles(transport, 'tip', [{ relPath: 'a.md', message }], dir)).rejects.toThrow(
+  await expect(stageFiles(transport, 'tip', [{ relPath: 'a.md', message }], dir)).rejects.toThrow(
     'ENOTDIR',
   );
   expect(readdirSync(outside)).toEqual([]);

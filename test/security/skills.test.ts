@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { skillsOf } from '../../src/dispatcher/laying/skills.ts';
+import { skillsOf } from '../../src/dispatcher/staging/skills.ts';
 import { parseMessage } from '../../src/protocol/message.ts';
 import { HEADINGS } from '../../src/protocol/text/structure.ts';
 import type { Transport } from '../../src/transport/transport.ts';

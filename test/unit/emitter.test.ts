@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Alarm } from '../../src/dispatcher/alarm.ts';
-import { Bell } from '../../src/dispatcher/socket/answers.ts';
+import { WakeUp } from '../../src/dispatcher/socket/answers.ts';
 import { Emitter } from '../../src/emitter.ts';
 
 it('all who listen are told, in their order, and only of what they listen to', () => {
@@ -30,7 +30,7 @@ it('what one listener throws reaches neither another nor whoever emits, and is t
 });
 
 it('a bell ends the wait of an alarm with what it was rung for', async () => {
-  const bell = new Bell();
+  const bell = new WakeUp();
   const alarm = new Alarm(bell);
   const { signal } = new AbortController();
   const waiting = alarm.wait(60_000, signal);
@@ -39,7 +39,7 @@ it('a bell ends the wait of an alarm with what it was rung for', async () => {
 });
 
 it('a bell that rings while nobody waits ends the next wait, once; who asks comes before who looks', async () => {
-  const bell = new Bell();
+  const bell = new WakeUp();
   const alarm = new Alarm(bell);
   const { signal } = new AbortController();
   bell.ring('ask');

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { narratorOf } from '../../src/agents/told/narrators.ts';
-import type { Told } from '../../src/agents/told/told.ts';
+import { rendererOf } from '../../src/agents/transcript/renderers.ts';
+import type { Event } from '../../src/agents/transcript/event.ts';
 import { harmless, Printed } from '../../src/runner/raw-output.ts';
 
-function told(agent: string, ...events: unknown[]): Told[] {
-  const narrator = narratorOf(agent);
+function told(agent: string, ...events: unknown[]): Event[] {
+  const narrator = rendererOf(agent);
   if (narrator === undefined) throw new Error(agent);
   const lines = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
   return [...lines.flatMap((line) => narrator.line(line) ?? []), ...narrator.end()];

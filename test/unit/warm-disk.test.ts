@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AcpWay } from '../../src/agents/sessions/warm-of.ts';
-import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
+import type { AgentProcess } from '../../src/dispatcher/sessions/pooled-process.ts';
 import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import type { KeptProcesses } from '../../src/state/sessions/agent-sessions.ts';
 import { until } from '../support/wait.ts';
@@ -35,7 +35,7 @@ test('a process whose record a full disk refuses ends all the same when it has w
       isClosed = true;
       return Promise.resolve();
     },
-  } as unknown as Seat;
+  } as unknown as AgentProcess;
   expect(warm.claim(owner)).toBe(true);
   const kept = await warm.begin(owner, 'default', way);
   await kept?.take(seat, { pid: 1, started: 'x' });

@@ -5,8 +5,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { acp } from '../../src/agents/output/acp.ts';
 import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
 import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
-import { acp as narrator } from '../../src/agents/told/narrators.ts';
-import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
+import { acp as narrator } from '../../src/agents/transcript/renderers.ts';
+import type { AgentProcess } from '../../src/dispatcher/sessions/pooled-process.ts';
 import { makeRoom, WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/runners.ts';
 import { ToolCalls } from '../../src/runner/acp/connection.ts';
@@ -333,7 +333,7 @@ it('ends a process that has waited for too long, and its record with it', async 
       closed++;
       return Promise.resolve();
     },
-  } as unknown as Seat;
+  } as unknown as AgentProcess;
   expect(sessions.claim(owner)).toBe(true);
   expect(sessions.claim(owner)).toBe(false);
   const kept = await sessions.begin(owner, 'default', way('gemini'));

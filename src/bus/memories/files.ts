@@ -7,7 +7,7 @@ import {
 } from '../../protocol/files/memory.ts';
 import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { Transport, TreeEntry } from '../../transport/transport.ts';
-import { Kept } from '../kept.ts';
+import { Cache } from '../cache.ts';
 
 /** An entry of `data/memories/` at a commit. */
 export type MemoryEntry = TreeEntry & { file: string };
@@ -64,7 +64,7 @@ interface MemoryContent {
   parsed: Parsed<Memory>;
 }
 
-const kept = new Kept<MemoryContent>(8 * 1024 * 1024);
+const kept = new Cache<MemoryContent>(8 * 1024 * 1024);
 /** Separate for each transport, because two may be open. */
 const reading = new WeakMap<Transport, Map<string, Promise<MemoryContent>>>();
 

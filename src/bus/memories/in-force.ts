@@ -5,7 +5,7 @@ import type { Located } from '../../protocol/message.ts';
 import type { NoteInPrompt } from '../../protocol/text/structure.ts';
 import type { ArchiveInPrompt } from '../../protocol/prompt/prompt-thread.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { Kept } from '../kept.ts';
+import { Cache } from '../cache.ts';
 import { readMemory, contentsOf, filesOfMemories, type MemoryEntry } from './files.ts';
 
 /** The fields of a note that decide whether it is in force, and that a prompt shows. */
@@ -23,7 +23,7 @@ interface NoteInForce {
 
 /** Maximum bytes of cached headers, for each of which there may be a megabyte of text. */
 const HEADERS = 32 * 1024 * 1024;
-const heads = new Kept<{ head: Head | undefined }>(HEADERS);
+const heads = new Cache<{ head: Head | undefined }>(HEADERS);
 /** The notes in force of the last call, by the id of their folder. */
 const found = new WeakMap<Transport, { folder: string; notes: NoteInForce[] }>();
 

@@ -6,7 +6,7 @@ import {
   type RunRequest,
   type RunWork,
 } from '../../operations/sending/in-run.ts';
-import { newMarks } from '../../operations/sending/handed.ts';
+import { newIdempotencyKey } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { note, type Call } from './command.ts';
 
@@ -29,7 +29,7 @@ export async function byDispatcher<K extends 'channel' | 'memory' | 'memory_add'
   }
   const request: RunRequest<K> = {
     kind,
-    ...newMarks(clockOf(call.io)),
+    ...newIdempotencyKey(clockOf(call.io)),
     input,
   };
   const answered = await askDispatcher(agentMode.runDir, request, (line) => {

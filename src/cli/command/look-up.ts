@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { askDispatcher } from '../../operations/sending/in-run.ts';
 import type { LookedUp } from '../../operations/sending/look-up.ts';
-import { newMarks } from '../../operations/sending/handed.ts';
+import { newIdempotencyKey } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { note, type Call } from './command.ts';
 import { camelCase, longName, optionsOf, type CommandSpec } from './spec.ts';
@@ -20,7 +20,7 @@ export async function lookUp(call: Call, spec: CommandSpec): Promise<number> {
   const done = await spec.inSandbox?.(call);
   if (done !== undefined) return done;
   const input = { words: wordsOf(call, spec) };
-  const request = { kind: 'look' as const, ...newMarks(clockOf(io)), input };
+  const request = { kind: 'look' as const, ...newIdempotencyKey(clockOf(io)), input };
   const asked = await askDispatcher(agentMode.runDir, request, (line) => {
     note(call, line);
   });

@@ -1,6 +1,6 @@
 import { ask, type Asked, type AskEvents, type Reached } from '../../operations/sending/ask.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
-import { firstPath, newMarks } from '../../operations/sending/handed.ts';
+import { firstPath, newIdempotencyKey } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -73,7 +73,7 @@ export async function run(asGiven: Call): Promise<number> {
     login: io.login,
   };
   const attachments = await readAttachments(call);
-  const marks = newMarks(clockOf(io));
+  const marks = newIdempotencyKey(clockOf(io));
   const talk = new Talk(call);
   const sender = {
     surroundings: io,

@@ -5,8 +5,8 @@ import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { noteSeen } from '../../operations/lookup/seen.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
-import { takeLaidFiles } from '../../operations/sending/in-run.ts';
-import { newMarks } from '../../operations/sending/handed.ts';
+import { takeStagedFiles } from '../../operations/sending/in-run.ts';
+import { newIdempotencyKey } from '../../operations/sending/handed.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
@@ -64,12 +64,12 @@ async function inSandbox(call: Call): Promise<number | undefined> {
   const { agentMode, cwd } = call.io;
   if (dir === undefined || agentMode?.runDir === undefined) return undefined;
   const [message = ''] = call.args;
-  const marks = newMarks(clockOf(call.io));
+  const marks = newIdempotencyKey(clockOf(call.io));
   const tell = (line: string): void => {
     note(call, line);
   };
   const surroundings = { agentMode, cwd, runDir: agentMode.runDir };
-  return report(call, await takeLaidFiles(surroundings, marks, { message, dir }, tell));
+  return report(call, await takeStagedFiles(surroundings, marks, { message, dir }, tell));
 }
 
 function assertOptions(call: Call): void {

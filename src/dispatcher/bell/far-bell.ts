@@ -6,7 +6,7 @@ import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
 import { shownServers } from '../../protocol/text/bell-servers.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
-import type { Bell, Answers } from '../socket/answers.ts';
+import type { WakeUp, Answers } from '../socket/answers.ts';
 import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { OutboxEntry } from '../../state/outbox-entry.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -56,7 +56,7 @@ export class FarBell {
    * @param bell ends the wait for the next poll
    * @param waits tells who waits here for the bus to change
    */
-  constructor(app: BellApp, bell: Pick<Bell, 'ring'>, waits: Pick<Answers, 'awaited'>) {
+  constructor(app: BellApp, bell: Pick<WakeUp, 'ring'>, waits: Pick<Answers, 'awaited'>) {
     this.#app = app;
     this.#waits = waits;
     const { deliveries, log } = app;

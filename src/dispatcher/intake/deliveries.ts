@@ -4,7 +4,7 @@ import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mai
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { LostHistory } from './lost-history.ts';
-import { orRest, catchUp, type ResumeApp, lookAtReturned } from './resume.ts';
+import { orRest, catchUp, type ResumeApp, lookAtReappeared } from './resume.ts';
 import { SharedAliasCheck } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
@@ -145,7 +145,7 @@ export class Deliveries {
     if (history.kind === 'archived') this.reports.archived(tip, scan);
     else await this.#app.settled.gone(scan.removed);
     await this.aliases.look(host, scan);
-    const { back, open, due } = await lookAtReturned(this.#app, audience, tip, scan);
+    const { back, open, due } = await lookAtReappeared(this.#app, audience, tip, scan);
     const stateOf = await statesOf([...due, ...scan.deliveries]);
     this.#app.lacking.deliver(this.mailboxes, due, stateOf);
     const isHandled = (one: Delivery): boolean => back.has(one) && !open.has(one);

@@ -3,7 +3,7 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Cursors } from '../../state/cursors.ts';
 import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-log.ts';
 import type { LogPlace, RefMove } from '../../transport/transport.ts';
-import { vanished, type Vanished } from './vanished.ts';
+import { findLost, type LostCommits } from './lost-commits.ts';
 
 /** What {@link LostHistory} works on. */
 export interface LostHistoryApp extends Pick<
@@ -21,7 +21,7 @@ export class LostHistory {
   /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
   /** By the last commit of a history and the tip: what is found is looked at before it is brought back. */
-  readonly #found = new Map<string, Vanished>();
+  readonly #found = new Map<string, LostCommits>();
   /** How far the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
   /** The last move that was read since then, if a set-back was among them. */
@@ -60,7 +60,7 @@ export class LostHistory {
 
   /**
    * Reports that a history was rewritten, and puts what vanished with it and is to be published
-   * again into the outbox; see {@link vanished}. Does so once for each last commit of a history,
+   * again into the outbox; see {@link findLost}. Does so once for each last commit of a history,
    * until the rewrite is {@link over}.
    */
   async bringBack(from: string, tip: string): Promise<void> {
@@ -84,20 +84,20 @@ export class LostHistory {
    * What vanished between a history and the tip, which need not be what replaced it: what somebody
    * had taken out of it on purpose stays out when the branch is set back later.
    */
-  async #vanished(from: string, tip: string): Promise<Vanished> {
+  async #vanished(from: string, tip: string): Promise<LostCommits> {
     const pair = `${from} ${tip}`;
     const found = this.#found.get(pair) ?? (await this.#compare(from, tip));
     this.#found.set(pair, found);
     return found;
   }
 
-  async #compare(from: string, tip: string): Promise<Vanished> {
+  async #compare(from: string, tip: string): Promise<LostCommits> {
     const { moves } = await this.#app.transport.movesSince();
     const lost = { from, before: stoodBefore(moves, from) };
     const next = replacedBy(moves, from);
-    if (next === undefined || next === tip) return vanished(this.#app, lost, tip);
-    const { takenOut } = await vanished(this.#app, lost, next);
-    return vanished(this.#app, lost, tip, { without: takenOut });
+    if (next === undefined || next === tip) return findLost(this.#app, lost, tip);
+    const { takenOut } = await findLost(this.#app, lost, next);
+    return findLost(this.#app, lost, tip, { without: takenOut });
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */

@@ -4,7 +4,7 @@ import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { messageFile, type MessageRef, messageKey } from '../../protocol/layout.ts';
 import type { Known, StatesOf } from './known.ts';
-import type { Lacking } from './lacking.ts';
+import type { MissingParents } from './missing-parents.ts';
 import type { LostHistory, LostHistoryApp } from './lost-history.ts';
 import { scanAdded, scanUnanswered, type Scan, scanAgain, type Audience } from './scan.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -13,7 +13,7 @@ import { byMailbox, stillOpen, openAgain } from './still-open.ts';
 /** What is needed to find out what is to be delivered since a machine was last there. */
 export interface ResumeApp extends LostHistoryApp, Pick<DispatcherApp, 'reader'> {
   known: Known;
-  lacking: Lacking;
+  lacking: MissingParents;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
@@ -92,7 +92,7 @@ export async function catchUp(
       }
       const scan = await scanAdded(app, audience, commit, tip);
       // The answer to a message that is back may be older than the cursor.
-      const { back, open, due } = await lookAtReturned(app, audience, tip, scan);
+      const { back, open, due } = await lookAtReappeared(app, audience, tip, scan);
       const deliveries = scan.deliveries.filter(isHere);
       const fresh = deliveries.filter((one) => !back.has(one));
       const opened = await openSince(app, fresh, scan, { since: commit, tip });
@@ -156,12 +156,12 @@ async function openSince(
   return open;
 }
 
-interface ReturnedApp extends Pick<DispatcherApp, 'transport' | 'reader' | 'settled'> {
-  lacking: Lacking;
+interface ReappearedApp extends Pick<DispatcherApp, 'transport' | 'reader' | 'settled'> {
+  lacking: MissingParents;
 }
 
 /** What a scan found that may have been delivered before. */
-interface Returned {
+interface Reappeared {
   back: ReadonlySet<Delivery>;
   /** What of it is unanswered. */
   open: ReadonlySet<Delivery>;
@@ -173,12 +173,12 @@ interface Returned {
  * Examines what a scan found that had been there before: whether it is unanswered now, and what was
  * handled while it was missing.
  */
-export async function lookAtReturned(
-  app: ReturnedApp,
+export async function lookAtReappeared(
+  app: ReappearedApp,
   audience: Audience,
   tip: string,
   scan: Scan,
-): Promise<Returned> {
+): Promise<Reappeared> {
   const back = await returned(app, audience, tip, scan);
   if (back.size === 0) return { back, open: back, due: [] };
   const open = await openAgain(app, [...back], audience.host, tip);
@@ -193,7 +193,7 @@ export async function lookAtReturned(
  * added to the scan.
  */
 async function returned(
-  app: ReturnedApp,
+  app: ReappearedApp,
   audience: Audience,
   tip: string,
   scan: Scan,

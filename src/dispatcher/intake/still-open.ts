@@ -5,7 +5,7 @@ import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { unanswered } from '../../protocol/pending.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
-import type { Beginning } from '../../bus/beginning.ts';
+import type { ThreadStart } from '../../bus/thread-start.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
 import { OwnMessages } from './own-messages.ts';
 
@@ -87,7 +87,7 @@ export async function answersOf(
     /** Whether a message is one of these answers; all are if it is left out. */
     counts?: (message: Message) => boolean;
   },
-  begun?: Beginning,
+  begun?: ThreadStart,
 ): Promise<(actor: string) => OwnMessages> {
   const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
   for (const channel of await channelIds(transport, tip))

@@ -51,7 +51,7 @@ export async function bill(
 }
 
 /** Puts a run on the bill that a dead dispatcher left, unless it is there. */
-export async function billLeftover(engine: Engine, run: RunRecord): Promise<void> {
+export async function billStaleRun(engine: Engine, run: RunRecord): Promise<void> {
   const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
   const { session, before, desk, handed } = run;
   // Earlier versions have written no more of a run.

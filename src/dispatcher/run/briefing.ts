@@ -26,7 +26,7 @@ import { threadOf, threadRoots, threadStart, threadRoot } from '../../protocol/t
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { canAnswerAt } from '../../bus/peers.ts';
-import { Beginning } from '../../bus/beginning.ts';
+import { ThreadStart } from '../../bus/thread-start.ts';
 import { withoutForgedCancels } from '../../bus/verifier.ts';
 
 /** What a batch is about: read once, and used for the prompt and for linking the answer. */
@@ -125,7 +125,7 @@ async function linkedSince(
   const start = threadStart(batch, lookup);
   if (start === undefined) return [];
   const firsts = threadRoots(batch, lookup).map((ref) => fileOf(channel, ref));
-  const begun = new Beginning(transport, tip, start, firsts);
+  const begun = new ThreadStart(transport, tip, start, firsts);
   const since = await links.since(tip, channel, begun, batch);
   const crossed = await crossings.since(tip, begun, channel);
   const own = [

@@ -9,8 +9,8 @@ import { suffixOf } from '../../protocol/layout.ts';
 import { makeFolder } from '../../folder.ts';
 import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';
 import { failed } from './conclude.ts';
-import { RunDesk } from './desk.ts';
-import { layFiles } from '../laying/files.ts';
+import { RunEndpoint } from './endpoint.ts';
+import { stageFiles } from '../staging/files.ts';
 import { withoutOurs, type Workplace } from './workplace.ts';
 import type { Job, JobResult } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
@@ -19,9 +19,9 @@ import {
   confinedIn,
   explained,
   outputForm,
-  takeSeat,
-  type RunSeat,
-} from './seat.ts';
+  startProcess,
+  type RunProcess,
+} from './process.ts';
 
 const TERM_GRACE_MS = 5000;
 
@@ -96,8 +96,8 @@ export async function runIn(
     askPermission: permission.ask.bind(permission),
   };
   const session = kept && { id: kept.id, isOpen: kept.seat !== undefined };
-  const desk = await RunDesk.open({ ...engine, ...asking }, job, files, session);
-  let seat: RunSeat | undefined = kept?.seat;
+  const desk = await RunEndpoint.open({ ...engine, ...asking }, job, files, session);
+  let seat: RunProcess | undefined = kept?.seat;
   /** Whether it is ended by whoever keeps it, and not here. */
   let isTaken = seat !== undefined;
   const form = outputForm(tier.cli, kept);
@@ -106,9 +106,9 @@ export async function runIn(
   const concealer = new Concealer(tools.secrets);
   const shown = { out: concealer.stream(), err: concealer.stream() };
   try {
-    const laid = await layFiles(engine.transport, tip, batch, desk.dir);
+    const laid = await stageFiles(engine.transport, tip, batch, desk.dir);
     const text = await input(laid, desk.dir);
-    seat ??= await takeSeat(engine, job, place, desk.dir, given);
+    seat ??= await startProcess(engine, job, place, desk.dir, given);
     const result = await ask(seat.cli, {
       ...(form && { raw: { path, ...(form.noise !== undefined && { noise: form.noise }) } }),
       input: text,

@@ -16,7 +16,7 @@ import type { SessionKind } from '../../protocol/files/tier-options.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { askedBy, type Briefing } from './briefing.ts';
-import { fittedTo, type Unfit } from './prompt-of.ts';
+import { checkSchemas, type SchemaMismatch } from './prompt-of.ts';
 import { planned, type Planned } from './plan.ts';
 import type { Job, JobResult } from './job.ts';
 
@@ -39,7 +39,7 @@ export async function conclude(
       return fitting(planned(engine, job, briefing, { text: said.text, result }));
     const { plans, answered, batch } = briefing;
     const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup, now.canAnswer);
-    const fitted = await fittedTo(now, marked, said.text);
+    const fitted = await checkSchemas(now, marked, said.text);
     if (!fitted.ok) return failed(result, fitted.reason, fitted.detail);
     const answers = answerMessages(marked, batch, fitted.text, writer, job.channel);
     const whole = withTiers(answers.map(fitted.mark), job);
@@ -162,7 +162,7 @@ async function lastWords(
   { actor, channel, tip }: Job,
   now: Now,
   writer: Writer,
-): Promise<Placed[] | Unfit> {
+): Promise<Placed[] | SchemaMismatch> {
   const { batch, answered, channel: thread, lookup, canAnswer } = now;
   const questions = openQuestionsOfBatch(batch, actor, lookup);
   const open = questions.filter(({ relPath }) => !answered.has(relPath));
@@ -173,7 +173,7 @@ async function lastWords(
     const place = placeOfRef(channel, ref);
     const [word] = await reader.messages(tip, place.channel, [place.relPath]);
     if (word === undefined) continue;
-    const fitted = await fittedTo(now, [plan], word.message.body);
+    const fitted = await checkSchemas(now, [plan], word.message.body);
     if (!fitted.ok) return fitted;
     for (const answer of answerMessages([plan], batch, fitted.text, writer, channel).map(
       fitted.mark,

@@ -1,26 +1,26 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import type { ActiveHost } from '../../bus/approvals.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
-import type { Crossings } from '../../bus/crossings.ts';
+import type { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
 import type { Publisher } from '../../bus/publisher.ts';
-import type { Stalls, Troubles } from '../../bus/stalls.ts';
+import type { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import type { Subscriptions } from '../automation/subscriptions.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
-import type { Lacking } from '../intake/lacking.ts';
+import type { MissingParents } from '../intake/missing-parents.ts';
 import type { Permissions } from '../permission/permissions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Transcribing } from '../transcribing/transcribing.ts';
-import type { ServeRun } from './desk.ts';
+import type { ServeRun } from './endpoint.ts';
 import type { Guards } from './guards.ts';
 
 /** What takes in mail, runs agents and records what came of it; constructed in operations/dispatching. */
 export interface Engine extends DispatcherApp {
   /** Links between messages of a channel, and into others. */
   links: ChannelLinks;
-  crossings: Crossings;
+  crossings: CrossChannelLinks;
   deliveries: Deliveries;
-  lacking: Lacking;
+  lacking: MissingParents;
   /** The host that is served, if one is. */
   hosts: { readonly active: ActiveHost | undefined };
   guards: Guards;
@@ -35,9 +35,9 @@ export interface Engine extends DispatcherApp {
   /** Carries out the request of a run. */
   serveRun: ServeRun;
   /** Outcomes, by dispatch id, that could not be written to disk yet. */
-  unrecorded: Troubles;
+  unrecorded: ErrorTracker;
   /** Jobs that fail through no fault of their CLI. */
-  stalled: Stalls;
+  stalled: StalledJobs;
   /** Aborted when the runs under way must end. */
   stop: AbortController;
 }

@@ -131,7 +131,7 @@ const BUSY = /text file busy/i;
  *
  * @param before the letter of the attempt before this one
  */
-export function isHopeless(
+export function isPermanent(
   { failure, result }: FailedJob,
   before: Pick<DeadLetter, 'reason'> | undefined,
 ): boolean {

@@ -7,7 +7,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
-import { isHopeless, type FailedJob, type Job, type ParkedFor, afterFailure } from './job.ts';
+import { isPermanent, type FailedJob, type Job, type ParkedFor, afterFailure } from './job.ts';
 
 /** Milliseconds until a retry with unreadable messages is examined again. */
 const UNREAD_WAIT_MS = 60_000;
@@ -38,7 +38,7 @@ function failedLetter(
   const at = now();
   const counted = (previous?.attempts_since_release ?? 0) + 1;
   const isConcerned = failure.only?.some((relPath) => messages.includes(relPath)) ?? true;
-  const hopeless = isConcerned && isHopeless(ended, previous);
+  const hopeless = isConcerned && isPermanent(ended, previous);
   const after = afterFailure(job, previous, hopeless, failure.reason);
   const quarantined = after.next === undefined;
   const wait = retryDelay(after.next?.failures ?? 0, job.tier.retryDelay, random());

@@ -89,7 +89,7 @@ export function runPermission(
 }
 
 /** Puts into a run's directory what tells its CLI whom to ask; it belongs to this run alone. */
-export async function layServer(engine: Engine, { tier }: Job, runDir: string): Promise<void> {
+export async function stageServer(engine: Engine, { tier }: Job, runDir: string): Promise<void> {
   const patience = (tier.permitTimeout ?? PERMIT_TIMEOUT) + SLACK_MS;
   const content = serverFile(join(engine.paths.bin, 'crosstalk'), runDir, patience);
   await writeFile(join(runDir, SERVER_FILE), content, { mode: 0o600, flag: 'wx' });

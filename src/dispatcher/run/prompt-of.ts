@@ -1,5 +1,5 @@
 import type { Engine } from './engine.ts';
-import { earlierBetween } from '../../bus/earlier.ts';
+import { historyBetween } from '../../bus/history.ts';
 import { archivesOf, notesForPrompt } from '../../bus/memories/in-force.ts';
 import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
@@ -10,7 +10,7 @@ import { formatPrompt, type PromptParts } from '../../protocol/prompt/prompt.ts'
 import { type BatchFiles, leftOutOf } from '../../protocol/prompt/prompt-thread.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { emptySubmodules } from '../sandbox/submodules.ts';
-import { skillsOf } from '../laying/skills.ts';
+import { skillsOf } from '../staging/skills.ts';
 import { shownThread, type Briefing } from './briefing.ts';
 import { checker, fitOf } from '../../runner/schema.ts';
 import type { Job } from './job.ts';
@@ -123,29 +123,29 @@ async function earlierFor(
   const asker = first.message.from;
   const before = first.relPath;
   const between = { tip, channel, actor, other: asker, before, most };
-  return { earlier: { asker, messages: await earlierBetween(engine, between) } };
+  return { earlier: { asker, messages: await historyBetween(engine, between) } };
 }
 
 /** A text that is not the JSON for which the questions ask, or that cannot be checked. */
-export interface Unfit {
+export interface SchemaMismatch {
   ok: false;
   reason: 'misfit' | 'bad_schema';
   detail: string;
 }
 
 /** A text as an answer, and the mark of the messages in which it is the JSON that was asked for. */
-interface Fitted {
+interface SchemaMatch {
   ok: true;
   text: string;
   mark: (answer: Placed) => Placed;
 }
 
 /** Checks a text against the JSON Schemas of the questions that it would answer. */
-export async function fittedTo(
+export async function checkSchemas(
   briefing: Pick<Briefing, 'batch' | 'lookup'>,
   plans: readonly AnswerPlan[],
   text: string,
-): Promise<Fitted | Unfit> {
+): Promise<SchemaMatch | SchemaMismatch> {
   const schemas = schemasOf(briefing, plans);
   if (schemas.length === 0) return { ok: true, text, mark: (answer) => answer };
   const fit = await fitOf(text, schemas);

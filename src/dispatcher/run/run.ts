@@ -11,9 +11,9 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { ledBy } from '../../protocol/automation/follow-up.ts';
 import { usageOfBoth, type Usage } from '../../protocol/usage.ts';
 import { threadRoot, MAX_BATCH_BYTES } from '../../protocol/thread.ts';
-import { unaccepted } from './acceptance.ts';
+import { refusedOf } from './admission.ts';
 import { brief, type Briefing, peopleWhoWait, whileHeld } from './briefing.ts';
-import { Beginning } from '../../bus/beginning.ts';
+import { ThreadStart } from '../../bus/thread-start.ts';
 import { cannotPlan } from './plan.ts';
 import { promptOf } from './prompt-of.ts';
 import type { CountedFor } from '../../protocol/automation/fields.ts';
@@ -24,7 +24,7 @@ import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { confinedAs, NOTHING_RAN, prepare, runIn, unlessConfined } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
-import { serversForRun } from '../laying/mcp-servers.ts';
+import { serversForRun } from '../staging/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import { inSession } from '../sessions/turn.ts';
 import { insist } from './record.ts';
@@ -117,7 +117,7 @@ async function runCli(
   if (unplanned !== undefined) return unplanned;
   const asking = permitOf(job);
   if (asking?.ok === false) return failed(NOTHING_RAN, 'misconfigured', asking.why);
-  const turnedAway = await unaccepted(engine, job, briefing);
+  const turnedAway = await refusedOf(engine, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
     return ended.kind === 'failed'
@@ -241,7 +241,7 @@ async function isAnswered(engine: Engine, job: Job, batch: readonly Located[]): 
   const { transport } = engine;
   const paths = batch.map(({ relPath }) => relPath).sort();
   const files = paths.map((relPath) => messageFile(job.channel, relPath));
-  const begun = new Beginning(transport, job.tip, paths[0] ?? '', files);
+  const begun = new ThreadStart(transport, job.tip, paths[0] ?? '', files);
   const ownOf = await answersOf(
     engine,
     { ...job, actors: new Set([job.actor]), counts: isAnswer },
@@ -313,7 +313,7 @@ function tellerOf(
     if (added === undefined || briefing.unread.length > 0)
       return { no: 'it cannot be read in this clone' };
     if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
-    const turnedAway = await unaccepted(engine, job, { ...briefing, batch: [added] });
+    const turnedAway = await refusedOf(engine, job, { ...briefing, batch: [added] });
     if (turnedAway !== undefined) return { no: turnedAway.why };
     // What is told costs more, and nothing bounds how much: a run is handed what is left of a budget once.
     if (about.isLimited)

@@ -5,7 +5,7 @@ import type { DispatcherApp, App } from '../../bus/app.ts';
 import type { Worktree } from '../../state/worktrees.ts';
 import type { Clone } from '../../transport/clone/clone.ts';
 import type { Tree } from '../../transport/worktree/tree.ts';
-import { workdirOf } from '../laying/workdir.ts';
+import { workdirOf } from '../staging/workdir.ts';
 import { namesVariable } from '../../agents/command-line.ts';
 import { dispatchVariables } from '../../agents/dispatch-variables.ts';
 import { bindsGit } from '../../transport/git/environment.ts';

@@ -13,7 +13,7 @@ import { makeTree } from '../../transport/worktree/make.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, PlaceApp } from './workplace.ts';
-import { workdirOf } from '../laying/workdir.ts';
+import { workdirOf } from '../staging/workdir.ts';
 import type { FoundSecret } from '../../protocol/text/secrets.ts';
 import { addedBy } from '../../transport/worktree/added.ts';
 import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';

@@ -15,10 +15,10 @@ import { threadOf } from '../../protocol/thread.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { AgentSession } from '../../state/sessions/agent-sessions.ts';
-import type { ServersOfRun } from '../laying/mcp-servers.ts';
+import type { ServersOfRun } from '../staging/mcp-servers.ts';
 import { usageSince, type Candidate, type Sessions } from './sessions.ts';
 import type { SessionStore } from './store.ts';
-import type { Kept } from './kept.ts';
+import type { PooledProcess } from './pooled-process.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { canonical, wholeOf } from '../../protocol/approval/record.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
@@ -37,7 +37,7 @@ export interface Turn {
   /** What the session used before, if its CLI states only what it used in all. */
   before?: Usage;
   /** Its process, if that is kept for the next run. */
-  kept?: Kept;
+  kept?: PooledProcess;
 }
 
 /** How the sessions of a CLI are begun and gone on with. */

@@ -9,7 +9,7 @@ import type {
   SessionOwner,
   KeptProcess,
 } from '../../state/sessions/agent-sessions.ts';
-import type { Kept, Seat } from './kept.ts';
+import type { PooledProcess, AgentProcess } from './pooled-process.ts';
 import type { SessionStore } from './store.ts';
 
 /** How many processes are kept, and for how long. */
@@ -38,7 +38,7 @@ interface Entry {
   /** The order in which they were used. */
   order: number;
   isAtWork: boolean;
-  seat?: Seat;
+  seat?: AgentProcess;
   record?: KeptProcess;
   session?: AgentSession;
   timer?: NodeJS.Timeout;
@@ -88,7 +88,7 @@ export class WarmSessions implements SessionStore {
   }
 
   /** The place of a session that can be gone on with; called after {@link of}, by whoever has claimed it. */
-  goOn(owner: SessionOwner, way: AcpWay): Kept | undefined {
+  goOn(owner: SessionOwner, way: AcpWay): PooledProcess | undefined {
     const entry = this.#entries.get(keyOf(owner));
     if (entry?.seat === undefined || entry.ending !== undefined) return undefined;
     entry.isAtWork = true;
@@ -97,14 +97,14 @@ export class WarmSessions implements SessionStore {
   }
 
   /** A place for a new session; undefined where all that may be kept are at work. */
-  begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
+  begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<PooledProcess | undefined> {
     // One after another, as each of several would find the same room.
     const begun = this.#beginning.then(() => this.#begin(owner, tier, way));
     this.#beginning = begun.catch(() => undefined);
     return begun;
   }
 
-  async #begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
+  async #begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<PooledProcess | undefined> {
     const key = keyOf(owner);
     if (!(await this.#makeRoom())) return undefined;
     const { agent } = way;
@@ -148,7 +148,7 @@ export class WarmSessions implements SessionStore {
     clearInterval(this.#watch);
   }
 
-  #kept(entry: Entry, way: AcpWay): Kept {
+  #kept(entry: Entry, way: AcpWay): PooledProcess {
     return {
       id: entry.id,
       way,
@@ -157,7 +157,7 @@ export class WarmSessions implements SessionStore {
     };
   }
 
-  async #take(entry: Entry, seat: Seat, process: ProcessIdentity): Promise<void> {
+  async #take(entry: Entry, seat: AgentProcess, process: ProcessIdentity): Promise<void> {
     const at = this.#app.now().toISOString();
     const { owner, id, agent, tier } = entry;
     entry.seat = seat;

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
-import type { Troubles } from '../../bus/stalls.ts';
+import type { ErrorTracker } from '../../bus/stalled-jobs.ts';
 import { EarlyReplies } from './early-replies.ts';
 import type { News } from './news.ts';
 import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
@@ -9,9 +9,9 @@ import { wait } from '../../wait.ts';
 
 /** Carries out requests that arrive at the dispatcher's socket, and answers them. */
 export class Answers {
-  readonly #app: { publisher: Publisher; unrecorded: Troubles; log: Log };
+  readonly #app: { publisher: Publisher; unrecorded: ErrorTracker; log: Log };
   readonly #send: (request: unknown) => Promise<unknown>;
-  readonly #bell: Bell;
+  readonly #bell: WakeUp;
   readonly #news: News;
   readonly replies: EarlyReplies;
   #handedOver = 0;
@@ -21,13 +21,13 @@ export class Answers {
    *   `stop` ends all waits; `once`: a dispatcher of one pass allows none
    */
   constructor(
-    app: { publisher: Publisher; unrecorded: Troubles; log: Log },
+    app: { publisher: Publisher; unrecorded: ErrorTracker; log: Log },
     options: {
       send: (request: unknown) => Promise<unknown>;
       stop: AbortSignal;
       once: boolean;
     },
-    { bell, news }: { bell: Bell; news: News },
+    { bell, news }: { bell: WakeUp; news: News },
   ) {
     this.#app = app;
     this.#send = options.send;
@@ -98,7 +98,7 @@ export type Ring = 'look' | 'fetch' | 'ask';
  * Ends the wait of a dispatcher. Any part that knows of work rings it: the socket, for requests
  * that arrive there, and the publisher, after a push. The alarm listens to it.
  */
-export class Bell {
+export class WakeUp {
   readonly #events = new Emitter<{ rung: [what: Ring] }>();
 
   ring(what: Ring): void {
@@ -119,7 +119,7 @@ const EACH_MS = 1000;
  */
 export async function lookAtChanges(
   isChanged: () => Promise<boolean>,
-  bell: Bell,
+  bell: WakeUp,
   stop: AbortSignal,
 ): Promise<void> {
   while (!stop.aborted) {

@@ -1,6 +1,6 @@
 import { isRecord, isTime } from '../../state/files.ts';
 import { isChannelId, isRelPath } from '../../protocol/layout.ts';
-import type { Trouble } from '../../bus/stalls.ts';
+import type { TrackedError } from '../../bus/stalled-jobs.ts';
 import { failureKind, type Failure } from '../../transport/git/failure.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 
@@ -34,7 +34,7 @@ export function parseAnswer(line: string): WakeAnswer | undefined {
   };
 }
 
-function isTrouble(value: unknown): value is Trouble {
+function isTrouble(value: unknown): value is TrackedError {
   return isRecord(value) && isTime(value['since']) && typeof value['reason'] === 'string';
 }
 
@@ -92,5 +92,5 @@ export interface WakeAnswer {
   reply?: unknown;
   outcomes?: Record<string, PublishOutcome>;
   /** Since when the outcome of a run cannot be put on record, and why; told with a `ping`. */
-  unrecorded?: Trouble;
+  unrecorded?: TrackedError;
 }

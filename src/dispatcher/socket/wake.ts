@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { type WakeRequest, type WakeAnswer, parseAnswer, parseRequest } from './wake-lines.ts';
-import { findEar, makeEar, removeEar } from './ear.ts';
+import { findSocket, makeSocketPath, removeSocket } from './socket-path.ts';
 
 /** Requests of one connection that are answered at a time; each of our commands makes one. */
 const MAX_UNDERWAY = 8;
@@ -22,7 +22,7 @@ export async function listen(
   path: string,
   answer: (request: WakeRequest, gone: AbortSignal) => Promise<WakeAnswer>,
 ): Promise<{ close: () => Promise<void> }> {
-  const place = await makeEar(path);
+  const place = await makeSocketPath(path);
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     const gone = new AbortController();
@@ -69,7 +69,7 @@ async function closeServer(server: Server, open: Set<Socket>, path: string): Pro
   }, 200);
   await closed;
   clearTimeout(timer);
-  await removeEar(path);
+  await removeSocket(path);
 }
 
 /**
@@ -93,7 +93,7 @@ export async function ask(
   signal?: AbortSignal,
   onAsked?: () => void,
 ): Promise<WakeResult> {
-  const ear = findEar(path);
+  const ear = findSocket(path);
   if (ear.kind !== 'found') return { kind: 'nobody' };
   return new Promise((resolve) => {
     const socket = createConnection(ear.path);

@@ -1,9 +1,9 @@
 import { passed } from '../../crash-points.ts';
-import { narratorOf } from '../../agents/told/narrators.ts';
+import { rendererOf } from '../../agents/transcript/renderers.ts';
 import type { RunEnding } from '../../state/bills/ledger.ts';
 import type { TranscriptHead, Happened } from '../../state/transcripts/transcript-reader.ts';
 import type { Transcripts, TranscriptFile } from '../../state/transcripts/transcripts.ts';
-import type { Narrator } from '../../agents/told/told.ts';
+import type { Renderer } from '../../agents/transcript/event.ts';
 import { harmless, Printed } from '../../runner/raw-output.ts';
 
 /** Takes down what the runs under way print. */
@@ -30,7 +30,7 @@ export class Transcribing {
     if (this.#under.has(head.id)) return;
     const file = this.#transcripts.begin({ kind: 'run', ...head });
     passed('transcript_begun');
-    const narrator = agent === undefined ? undefined : narratorOf(agent);
+    const narrator = agent === undefined ? undefined : rendererOf(agent);
     this.#under.set(head.id, new Teller(file, narrator, this.#now));
   }
 
@@ -75,7 +75,7 @@ type Stream = 'out' | 'err';
  */
 class Teller {
   readonly #file: TranscriptFile;
-  readonly #narrator: Narrator | undefined;
+  readonly #narrator: Renderer | undefined;
   readonly #now: () => Date;
   readonly #streams: Record<Stream, Telling>;
   #waiting: { stream: Stream; bytes: Buffer }[] = [];
@@ -85,7 +85,7 @@ class Teller {
   #lastAt = -PACE_MS;
 
   /** @param narrator tells stdout, if that is JSON */
-  constructor(file: TranscriptFile, narrator: Narrator | undefined, now: () => Date) {
+  constructor(file: TranscriptFile, narrator: Renderer | undefined, now: () => Date) {
     this.#file = file;
     this.#narrator = narrator;
     this.#now = now;
@@ -204,13 +204,13 @@ class Plain implements Telling {
 
 /** Lines of JSON; a line that is none is told as it is. */
 class Narrated implements Telling {
-  readonly #narrator: Narrator;
+  readonly #narrator: Renderer;
   #parts: Buffer[] = [];
   #size = 0;
   /** The size of a line that is too long, or whose beginning was left out. */
   #passed: number | undefined;
 
-  constructor(narrator: Narrator) {
+  constructor(narrator: Renderer) {
     this.#narrator = narrator;
   }
 

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
 import type { ServeResult } from '../../dispatcher/serve-options.ts';
-import { becomeSole, type Sole } from '../../dispatcher/socket/sole.ts';
+import { lockDispatcher, type DispatcherLock } from '../../dispatcher/socket/dispatcher-lock.ts';
 import { runnerIn, type CommandRunner } from '../../service/run.ts';
 import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './run-parts.ts';
@@ -40,12 +40,12 @@ export interface DispatchInput {
 /**
  * Runs the dispatcher of a transport on this machine; see {@link serve}.
  *
- * @throws CrosstalkError as {@link becomeSole} does
+ * @throws CrosstalkError as {@link lockDispatcher} does
  */
 export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
   const { transport, paths } = context;
   const place = { ...paths, sharedState: input.sharedState === true };
-  const { release, ...sole } = await becomeSole(transport.dir, place);
+  const { release, ...sole } = await lockDispatcher(transport.dir, place);
   try {
     return await serveAlone(context, input, sole);
   } finally {
@@ -56,7 +56,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
 async function serveAlone(
   context: Context,
   input: DispatchInput,
-  sole: Omit<Sole, 'release'>,
+  sole: Omit<DispatcherLock, 'release'>,
 ): Promise<ServeResult> {
   const { transport, paths, env } = context;
   const { log } = input;

@@ -4,13 +4,13 @@ import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
-import { Lacking } from '../../dispatcher/intake/lacking.ts';
+import { MissingParents } from '../../dispatcher/intake/missing-parents.ts';
 import type { Dispatching } from '../../dispatcher/tick.ts';
 import type { Engine } from '../../dispatcher/run/engine.ts';
 import type { DispatcherApp } from '../../bus/app.ts';
 import { ChannelLinks } from '../../bus/channel-links.ts';
-import { Crossings } from '../../bus/crossings.ts';
-import { Stalls, Troubles } from '../../bus/stalls.ts';
+import { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
+import { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import { KeptProcesses } from '../../state/sessions/agent-sessions.ts';
 import { committedSince, ScheduleFiles } from '../../bus/automation/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
@@ -92,7 +92,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const engine: Engine = {
     ...app,
     links,
-    crossings: new Crossings(transport, reader),
+    crossings: new CrossChannelLinks(transport, reader),
     deliveries,
     lacking,
     hosts,
@@ -107,8 +107,8 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     sessions: sessionsOf(app),
     permissions: permissionsOf(app, publisher, links),
     serveRun: (...asked) => serveRun(context, serving, ...asked),
-    unrecorded: new Troubles(now),
-    stalled: new Stalls(now, log),
+    unrecorded: new ErrorTracker(now),
+    stalled: new StalledJobs(now, log),
     stop: new AbortController(),
   };
   const dispatcher = new Dispatcher(engine);
@@ -142,9 +142,9 @@ function intakeOf(
   app: DispatcherApp,
   { fromNow }: Choices,
   expected: Expected,
-): { deliveries: Deliveries; lacking: Lacking } {
+): { deliveries: Deliveries; lacking: MissingParents } {
   const { outbox, paths } = app;
-  const lacking = new Lacking(app);
+  const lacking = new MissingParents(app);
   const deliveries = new Deliveries({
     ...app,
     known: new Known(app, (entry) => {

@@ -144,7 +144,7 @@ export async function whoHas(
 }
 
 /** What the host files say of a message's addressees that its sender did not expect. */
-interface Surprises {
+interface RecipientWarnings {
   /** The addressees that no host serves, in words. */
   unserved: string[];
   /** The addressees that do not have the tier that is asked for, in words. */
@@ -158,14 +158,14 @@ interface Surprises {
  * @param known what was found before the message was published; a remote may know better
  * @param news asks the remote; false where it was asked already
  */
-export async function noteSurprises(
+export async function noteRecipientWarnings(
   context: Context,
   message: Asked,
-  known: Surprises,
+  known: RecipientWarnings,
   news: { ask: () => Promise<boolean> },
 ): Promise<void> {
   const asked = known.unserved.length > 0 && (await news.ask());
-  const { unserved, untiered } = asked ? await surprisesOf(context, message) : known;
+  const { unserved, untiered } = asked ? await recipientWarningsOf(context, message) : known;
   for (const line of [...unserved, ...untiered]) context.note(line);
 }
 
@@ -175,17 +175,17 @@ interface Asked {
 }
 
 /** Looks up who serves the addressees, and in which tiers. */
-export async function surprisesOf(
+export async function recipientWarningsOf(
   context: Context,
   { addressees, tier }: Asked,
-): Promise<Surprises> {
+): Promise<RecipientWarnings> {
   const named = addressees.filter(({ name }) => name !== EVERYONE);
   if (named.length === 0) return { unserved: [], untiered: [] };
   const tip = await tipOf(context);
   const entries = await readHosts(context.transport, tip);
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
   const servers = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
-  const found: Surprises = { unserved: [], untiered: [] };
+  const found: RecipientWarnings = { unserved: [], untiered: [] };
   for (const address of named) {
     const { name, host } = address;
     const serving = hosts.filter(({ actors }) => actors.has(name));
@@ -236,6 +236,6 @@ export async function noteUnserved(
   context: Context,
   { to, tier }: { to: readonly Address[]; tier?: string },
 ): Promise<void> {
-  const { unserved, untiered } = await surprisesOf(context, { addressees: to, tier });
+  const { unserved, untiered } = await recipientWarningsOf(context, { addressees: to, tier });
   for (const line of [...unserved, ...untiered]) context.note(line);
 }

@@ -3,7 +3,7 @@ import { decodeTime, encodeTime } from 'ulid';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { WebSendRequest } from '../../api/api.ts';
-import { newMarks, type Marks } from '../sending/handed.ts';
+import { newIdempotencyKey, type IdempotencyKey } from '../sending/handed.ts';
 import type { Clock } from '../../clock.ts';
 
 /** Milliseconds for which a request may be repeated; after that its message may have left the bus. */
@@ -26,8 +26,8 @@ export function marksOf(
   context: Pick<Clock, 'newId' | 'now' | 'secret'>,
   key: string | undefined,
   request: WebSendRequest,
-): Marks {
-  if (key === undefined || key === '') return newMarks(context);
+): IdempotencyKey {
+  if (key === undefined || key === '') return newIdempotencyKey(context);
   if (!ULID.test(key))
     throw new CrosstalkError(
       'usage',

@@ -8,7 +8,7 @@ import { noteSeen } from '../lookup/seen.ts';
 import { readMessage } from '../reading/read.ts';
 import { publishOp } from '../deliver.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
-import { firstPath, type Marks } from '../sending/handed.ts';
+import { firstPath, type IdempotencyKey } from '../sending/handed.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
 import { steer, type SteerInput } from '../sending/steer.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -33,7 +33,7 @@ const ANSWER_LIMIT_MS = 120_000;
 export async function queueSend(
   context: Context,
   request: WebSendRequest,
-  { login, marks }: { login: string; marks: Marks },
+  { login, marks }: { login: string; marks: IdempotencyKey },
   queued: (refs: readonly MessageRef[]) => void,
 ): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const attachments = await uploadsOf(context, request);
@@ -83,7 +83,7 @@ export async function queueSend(
 async function sendMore(
   context: Context,
   { about, ...input }: SteerInput & { about: string },
-  options: SendOptions & { marks: Marks },
+  options: SendOptions & { marks: IdempotencyKey },
 ): Promise<Sent> {
   const channel = about.slice(0, about.indexOf('/'));
   const isKnown =

@@ -1,7 +1,7 @@
 import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../../dispatcher/alarm.ts';
-import { Bell } from '../../dispatcher/socket/answers.ts';
+import { WakeUp } from '../../dispatcher/socket/answers.ts';
 import type { StatePaths } from '../../state/state-paths.ts';
 
 /** Milliseconds between looks if a folder cannot be watched, and for changes that involve no file. */
@@ -22,7 +22,7 @@ export async function watchState(
   changed: () => Promise<void>,
   { signal, gather = GATHER_MS }: { signal: AbortSignal; gather?: number },
 ): Promise<void> {
-  const bell = new Bell();
+  const bell = new WakeUp();
   const alarm = new Alarm(bell);
   const watchers = new Map<string, FSWatcher>();
   const drop = (folder: string): void => {
@@ -50,7 +50,7 @@ export async function watchState(
 
 function watching(
   folder: string,
-  bell: Bell,
+  bell: WakeUp,
   drop: (folder: string) => void,
 ): FSWatcher | undefined {
   try {

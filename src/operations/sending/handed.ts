@@ -4,7 +4,7 @@ import { isRecord } from '../../state/files.ts';
 import { dispatchOf, writerOf, type Surroundings, locateTransport } from '../locate.ts';
 import type { SendInput, Sent } from './input.ts';
 import { realpathSync } from 'node:fs';
-import { findEar } from '../../dispatcher/socket/ear.ts';
+import { findSocket } from '../../dispatcher/socket/socket-path.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { likelyState } from '../../state/directory.ts';
 import type { ErrorCode } from '../../errors.ts';
@@ -19,7 +19,7 @@ export interface HandedInput extends SendInput {
 }
 
 /** A `send` that one process delegates to another, with everything that makes its outcome reproducible. */
-export interface HandedSend extends Marks {
+export interface HandedSend extends IdempotencyKey {
   /** The absolute path of its transport. */
   dir: string;
   /** All input of the `send`: nothing is taken from the environment of either process. */
@@ -182,7 +182,7 @@ export function listenerFor(
 
 /** Whether there is a socket: of the dispatcher, or of one that was killed. */
 export function isHeard({ state }: Listener): boolean {
-  return findEar(state.socket).kind === 'found';
+  return findSocket(state.socket).kind === 'found';
 }
 
 /**
@@ -210,7 +210,7 @@ export async function askToSend(
 }
 
 /** The values that make the outcome of a piece of work reproducible. */
-export interface Marks {
+export interface IdempotencyKey {
   /** Id of the outbox entry; a newly created one is a ULID. */
   id: string;
   /** Time, ISO 8601 in UTC. */
@@ -220,7 +220,11 @@ export interface Marks {
 }
 
 /** Creates the values for work that starts now. */
-export function newMarks({ newId, now, secret }: Pick<Clock, 'newId' | 'now' | 'secret'>): Marks {
+export function newIdempotencyKey({
+  newId,
+  now,
+  secret,
+}: Pick<Clock, 'newId' | 'now' | 'secret'>): IdempotencyKey {
   return { id: newId(), at: now().toISOString(), seed: secret(16) };
 }
 
@@ -233,6 +237,6 @@ export function suffixOf(seed: string, serial: number): string {
 }
 
 /** Returns the relPath of the first message of a `send` in its channel. */
-export function firstPath({ at, seed }: Marks): string {
+export function firstPath({ at, seed }: IdempotencyKey): string {
   return relPathAt(new Date(at), suffixOf(seed, 0));
 }

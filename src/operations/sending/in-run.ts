@@ -13,7 +13,7 @@ import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
 import type { MemoryChangeInput } from '../memory/change.ts';
 import type { Attachment } from './attached.ts';
-import { sendOp, type HandedInput, firstPath, type Marks } from './handed.ts';
+import { sendOp, type HandedInput, firstPath, type IdempotencyKey } from './handed.ts';
 import type { LookUpInput } from './look-up.ts';
 import type { Sent } from './input.ts';
 import { readWhole } from '../../plain-file.ts';
@@ -48,7 +48,7 @@ export interface RunWork {
 }
 
 /** A request of a run, with everything that makes its outcome reproducible. */
-export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends Marks {
+export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends IdempotencyKey {
   kind: K;
   input: RunWork[K];
 }
@@ -264,7 +264,7 @@ function answerOf(value: unknown): RunAnswer | undefined {
 }
 
 /** The dispatcher's answer about the files of a message that it has put into the drop folder of a run. */
-interface Laid {
+interface Staged {
   relPath: string;
   files: readonly AttachedFile[];
   /** The reason why a file is missing, by its index in the list. */
@@ -280,12 +280,12 @@ interface Laid {
  * @param gone aborted once nobody waits for them
  * @throws CrosstalkError as `shownMessage` does
  */
-export async function laidFiles(
+export async function stagedFiles(
   context: Context,
   message: string,
   gone: AbortSignal,
   put: (sha256: string, bytes: Buffer) => Promise<void>,
-): Promise<Laid> {
+): Promise<Staged> {
   const read = await shownMessage(context, message);
   const files = read.message.files ?? [];
   const problems: Record<string, string> = {};
@@ -309,9 +309,9 @@ export async function laidFiles(
  * @throws CrosstalkError `usage` for a folder that cannot be created, `timed_out` when no dispatcher
  *   answers, and the dispatcher's error
  */
-export async function takeLaidFiles(
+export async function takeStagedFiles(
   surroundings: Pick<Surroundings, 'agentMode' | 'cwd'> & { runDir: string },
-  marks: Marks,
+  marks: IdempotencyKey,
   { message, dir }: { message: string; dir: string },
   note: (line: string) => void,
 ): Promise<PutFiles> {
@@ -319,7 +319,7 @@ export async function takeLaidFiles(
   const asked = await askDispatcher(runDir, { kind: 'files', ...marks, input: { message } }, note);
   if (asked === undefined)
     throw new CrosstalkError('timed_out', 'the dispatcher has not answered; try again');
-  const { relPath, files: said, problems, elsewhere } = asked.result as Laid;
+  const { relPath, files: said, problems, elsewhere } = asked.result as Staged;
   const files = filesIn(said) ?? [];
   if (files.length === 0) return { files: [], elsewhere };
   const dropped = (sha256: string): string => join(runDir, 'drop', droppedName(marks.id, sha256));

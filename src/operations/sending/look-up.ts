@@ -1,5 +1,5 @@
 import { dispatchVariables } from '../../agents/dispatch-variables.ts';
-import type { RunFacts } from '../../dispatcher/run/desk.ts';
+import type { RunFacts } from '../../dispatcher/run/endpoint.ts';
 import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { binPath } from '../../package.ts';

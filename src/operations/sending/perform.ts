@@ -8,10 +8,15 @@ import { type Context, tipOf } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
-import { type Marks, type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
+import { type IdempotencyKey, type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
 import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
-import { noteSurprises, surprisesOf, isPerson, servedBy } from '../lookup/people.ts';
+import {
+  noteRecipientWarnings,
+  recipientWarningsOf,
+  isPerson,
+  servedBy,
+} from '../lookup/people.ts';
 import { isServed } from '../../bus/peers.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -36,7 +41,7 @@ import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 export async function perform(
   context: Context,
   input: SendInput,
-  marks: Marks,
+  marks: IdempotencyKey,
   options: {
     unanswered?: string;
     onRecording?: () => void;
@@ -53,9 +58,9 @@ export async function perform(
   const asked = { addressees: others, tier: input.tier };
   // For a message of a run this is known already.
   const isKnown = dispatch !== undefined && input.anyway !== true;
-  let looking: ReturnType<typeof surprisesOf> | undefined;
-  const look = (): ReturnType<typeof surprisesOf> =>
-    (looking ??= surprisesOf(context, asked)
+  let looking: ReturnType<typeof recipientWarningsOf> | undefined;
+  const look = (): ReturnType<typeof recipientWarningsOf> =>
+    (looking ??= recipientWarningsOf(context, asked)
       .then((found) => (isKnown ? { ...found, unserved: [] } : found))
       .catch(() => ({ unserved: [], untiered: [] })));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
@@ -74,7 +79,7 @@ export async function perform(
   });
   if (!delivered.published) news.isVain();
   // The message is sent, so a failure to find out who serves its addressees is not an error.
-  await noteSurprises(context, asked, await look(), news).catch(() => undefined);
+  await noteRecipientWarnings(context, asked, await look(), news).catch(() => undefined);
   if (others.length < addressees.length)
     context.note(`${from} is its sender, and a message never wakes its own sender`);
   return {
@@ -110,7 +115,7 @@ function toBeServed({ from, messages }: Prepared): Record<'addressees' | 'others
 async function prepare(
   context: Context,
   input: SendInput,
-  marks: Marks,
+  marks: IdempotencyKey,
   news: RemoteNews,
 ): Promise<Prepared> {
   const prepared = await prepareMessages(context, input, marks, news);

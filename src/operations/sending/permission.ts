@@ -8,7 +8,7 @@ import {
 import { CrosstalkError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import { drop, noRun, runHasEnded } from './in-run.ts';
-import { newMarks } from './handed.ts';
+import { newIdempotencyKey } from './handed.ts';
 import type { AgentMode } from '../agent-mode.ts';
 
 /** Maximum milliseconds of a wait; the dispatcher ends it long before. */
@@ -31,7 +31,7 @@ export async function askPermission(
   if (mode?.ended === true) throw runHasEnded();
   if (mode?.runDir === undefined) throw noRun();
   const { runDir } = mode;
-  const request = { kind: 'permission', ...newMarks(chance), input: call } as const;
+  const request = { kind: 'permission', ...newIdempotencyKey(chance), input: call } as const;
   const socket = join(runDir, 's');
   const hasSocket = await lstat(socket).then(
     () => true,

@@ -26,7 +26,7 @@ import { type Context, tipOf } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
 import type { Prepared, SendInput } from './input.ts';
-import { suffixOf, type Marks } from './handed.ts';
+import { suffixOf, type IdempotencyKey } from './handed.ts';
 import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
 import type { RemoteNews } from './remote-news.ts';
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
@@ -43,7 +43,7 @@ import { readMessage } from '../reading/read.ts';
 export async function prepareMessages(
   context: Context,
   given: SendInput,
-  { at, seed }: Marks,
+  { at, seed }: IdempotencyKey,
   news: RemoteNews,
 ): Promise<Prepared> {
   const from = resolveFrom(context, given.from, given.login);
@@ -354,7 +354,7 @@ async function prepareCancel(
   context: Context,
   { cancels = '', body, only = false, asOperator = false }: SendInput,
   from: string,
-  { at, seed }: Omit<Marks, 'id'>,
+  { at, seed }: Omit<IdempotencyKey, 'id'>,
 ): Promise<Prepared> {
   const problem = `${shown(cancels)} is no message to cancel: expected <channel id>/<relPath>`;
   if (!isOrigin(cancels)) throw new CrosstalkError('usage', problem);

@@ -10,8 +10,8 @@ import {
   isHeard,
   listenerFor,
   type Answered,
-  newMarks,
-  type Marks,
+  newIdempotencyKey,
+  type IdempotencyKey,
 } from './handed.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { clockOf } from '../clock.ts';
@@ -36,7 +36,7 @@ export interface Sender {
 
 export interface SendOptions {
   /** Set if the message's path has to be known in advance. */
-  marks?: Marks;
+  marks?: IdempotencyKey;
   /** The attached files. */
   attachments?: readonly Attachment[];
   /** Called once a dispatcher was asked to send it; it may be on its way then. */
@@ -73,7 +73,7 @@ export async function send(
   sender: Sender,
   said: SendInput,
   {
-    marks = newMarks(clockOf(sender.surroundings)),
+    marks = newIdempotencyKey(clockOf(sender.surroundings)),
     attachments = [],
     onAsked,
     onRecording,
@@ -152,7 +152,7 @@ function isSigning({ transport, agentMode, dispatch }: Context): boolean {
 async function takenOver(
   { surroundings, transport, note, hands }: Sender,
   input: SendInput,
-  marks: Marks,
+  marks: IdempotencyKey,
   attachments: readonly Attachment[],
   onAsked: SendOptions['onAsked'],
 ): Promise<Sent | 'timeout' | undefined> {

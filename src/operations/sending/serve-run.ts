@@ -2,7 +2,7 @@ import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/workplace.ts';
-import type { Handling, RunFacts } from '../../dispatcher/run/desk.ts';
+import type { Handling, RunFacts } from '../../dispatcher/run/endpoint.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { filesIn, type AttachedFile } from '../../protocol/attached.ts';
 import { MEMORY_CHANGES, type MemoryChange } from '../../protocol/files/memory.ts';
@@ -12,11 +12,11 @@ import { RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';
 import type { BytesFor } from './attached.ts';
-import { type RunAnswer, type RunRequest, laidFiles } from './in-run.ts';
+import { type RunAnswer, type RunRequest, stagedFiles } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
 import { changeMemory } from '../memory/change.ts';
 import type { LookUps } from './look-up.ts';
-import { suffixOf, type Marks } from './handed.ts';
+import { suffixOf, type IdempotencyKey } from './handed.ts';
 import { perform } from './perform.ts';
 
 /** The dispatcher's own parts for requests of runs. */
@@ -85,7 +85,7 @@ function lookedUp(
 ): Promise<unknown> {
   if (kind === 'look') return lookUps.look(run, input['words'], gone);
   const message = textIn(input)('message');
-  return laidFiles({ ...context, isFollowed: true }, message, gone, (sha256, bytes) =>
+  return stagedFiles({ ...context, isFollowed: true }, message, gone, (sha256, bytes) =>
     put(id, sha256, bytes),
   );
 }
@@ -99,7 +99,11 @@ function dispatchOf({ id, actor, host, channel, messages, tip }: RunFacts): Disp
  * Returns the marks of a request, as far as the run may choose them: it cannot name an outbox entry of
  * another sender, and the time is one at which the run existed.
  */
-function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Marks {
+function marksOf(
+  context: Context,
+  run: RunFacts,
+  { id, at, seed }: IdempotencyKey,
+): IdempotencyKey {
   const time = Date.parse(at);
   const now = context.now().getTime();
   const plausible = time >= decodeTime(run.id) - SKEW_MS && time <= now + SKEW_MS;
@@ -107,7 +111,7 @@ function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Mark
 }
 
 /** Returns a clock and names that are the same each time a request is carried out. */
-function reproducible({ id, at, seed }: Marks): Pick<Context, 'now' | 'suffix' | 'newId'> {
+function reproducible({ id, at, seed }: IdempotencyKey): Pick<Context, 'now' | 'suffix' | 'newId'> {
   let serial = 0;
   return {
     now: () => new Date(at),

@@ -1,4 +1,4 @@
-import { Kept } from '../../bus/kept.ts';
+import { Cache } from '../../bus/cache.ts';
 import { profileInForce, type ProfileInForce } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
@@ -96,7 +96,7 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
 }
 
 /** Cached profiles, without the instructions for the actor. */
-const kept = new Kept<Said>(4 * 1024 * 1024);
+const kept = new Cache<Said>(4 * 1024 * 1024);
 /** The cached part of a profile. */
 type Said = Pick<Profile, 'name' | 'description' | 'skills'>;
 /** Maximum number of actors that an error names. */

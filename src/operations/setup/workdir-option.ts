@@ -1,5 +1,5 @@
 import { resolve, dirname } from 'node:path';
-import { workdirOf } from '../../dispatcher/laying/workdir.ts';
+import { workdirOf } from '../../dispatcher/staging/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { isWorkdir } from '../../protocol/files/tier-sandbox.ts';
 import { stateHome } from '../../state/directory.ts';

@@ -52,7 +52,7 @@ const PATIENCE = 5;
  */
 export async function* watch(context: Context, input: WatchInput): AsyncGenerator<Seen> {
   const { signal, follow } = input;
-  const sought = await soughtBy(context, input.what);
+  const sought = await targetsOf(context, input.what);
   const transcripts = new Transcripts(context.paths.transcripts);
   const known = new Set(await transcripts.ids());
   const open = await first(context, transcripts, sought, [...known]);
@@ -100,7 +100,7 @@ function opened(transcripts: Transcripts, id: string): Open {
 async function first(
   context: Context,
   transcripts: Transcripts,
-  { isIt, isMessage }: Sought,
+  { isIt, isMessage }: Target,
   ids: readonly string[],
 ): Promise<Open[]> {
   const isServed = (await holderOf(context.paths.root, 'dispatcher')) !== undefined;
@@ -127,7 +127,7 @@ async function first(
 /** Returns the runs that have started since. */
 async function arrived(
   transcripts: Transcripts,
-  { isIt }: Sought,
+  { isIt }: Target,
   known: Set<string>,
 ): Promise<Open[]> {
   const found: Open[] = [];
@@ -164,7 +164,7 @@ async function* look(context: Context, one: Open): AsyncGenerator<Seen> {
 }
 
 /** The runs that the user wants to watch. */
-interface Sought {
+interface Target {
   isIt: (run: TranscriptHead) => boolean;
   /** Whether they are the runs of one message, of which a run that has ended is shown as well. */
   isMessage: boolean;
@@ -183,7 +183,7 @@ const MAX_NAMED = 8;
  * @param given the actor's name, or the message in any form in which one may be named
  * @throws CrosstalkError `not_found` for a name that is neither
  */
-async function soughtBy(context: Context, given: string | undefined): Promise<Sought> {
+async function targetsOf(context: Context, given: string | undefined): Promise<Target> {
   if (given === undefined)
     return { isIt: () => true, isMessage: false, waitsFor: { next: 'the next run' } };
   const { host } = await knownHost(context, undefined);
@@ -204,7 +204,7 @@ async function ofMessage(
   context: Context,
   { channel: { id }, relPath, message }: ReadMessage,
   { alias, actors }: { alias: string; actors: readonly string[] },
-): Promise<Sought> {
+): Promise<Target> {
   const own = { channel: id, relPath };
   const asked = message.re.map((ref) => placeOfRef(id, ref));
   const isIn = ({ channel, messages }: TranscriptHead, ref: MessageRef): boolean =>

@@ -149,7 +149,7 @@ function clip(body: string, most: number): string {
 }
 
 /** A file of a batch, in the directory of the run or missing from it. */
-export interface LaidFile {
+export interface StagedFile {
   /** relPath of the message to which it is attached. */
   ref: string;
   file: AttachedFile;
@@ -163,7 +163,7 @@ export interface LaidFile {
 export interface BatchFiles {
   /** The folder that contains them. */
   dir: string;
-  laid: LaidFile[];
+  laid: StagedFile[];
   /** relPaths of messages whose `files` cannot be read. */
   unreadable: string[];
 }
@@ -190,7 +190,7 @@ export function aboutFiles(files: BatchFiles | undefined): string[] {
   ];
 }
 
-function aboutFile({ ref, file, name, problem = '' }: LaidFile): string {
+function aboutFile({ ref, file, name, problem = '' }: StagedFile): string {
   const said = JSON.stringify(inLine(file.name));
   const about = `${said}, ${file.type}, ${sizeInWords(file.bytes)}, with ${ref}`;
   return name === undefined

@@ -5,7 +5,7 @@ import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bury, clearGraveyard } from '../removal.ts';
-import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
+import { GONE, stageBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
 import { makeFolder } from '../../folder.ts';
 
 /** The owner of a session: no two actors and no two threads ever share one. */
@@ -169,7 +169,7 @@ export async function makeTurnDirectory(
   if (!isOpen) return makeRunDirectory(folder, id, batch);
   const dir = runDirectory(folder, id);
   await clearSessionDirectory(dir);
-  await layWhole(dir, ['drop', 'batch'], (making) => layBatch(making, batch));
+  await moveWhole(dir, ['drop', 'batch'], (making) => stageBatch(making, batch));
   return dir;
 }
 
@@ -196,7 +196,7 @@ const MAKING = '.making';
  * @param names the folders that `make` creates in the folder that it receives
  * @throws the system's error, `ENOTEMPTY` or `ENOTDIR` when something is there already
  */
-export async function layWhole(
+export async function moveWhole(
   dir: string,
   names: readonly string[],
   make: (folder: string) => Promise<void>,

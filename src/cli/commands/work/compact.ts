@@ -1,6 +1,6 @@
 import { countOf } from '../../../protocol/text/words.ts';
 import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
-import { firstPath, newMarks } from '../../../operations/sending/handed.ts';
+import { firstPath, newIdempotencyKey } from '../../../operations/sending/handed.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { clockOf } from '../../../operations/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
@@ -42,7 +42,7 @@ async function run(asGiven: Call): Promise<number> {
     ...given(call, 'transport'),
   };
   const input = { message: call.args[0] ?? '', ...given(call, 'by', 'from'), login: io.login };
-  const marks = newMarks(clockOf(io));
+  const marks = newIdempotencyKey(clockOf(io));
   const limits = { timeout: timeoutOf(call), signal: io.stop, marks };
   try {
     return report(call, await compact(sender, input, limits, talk.events));

@@ -2,14 +2,14 @@ import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** A current problem, and its first time (ISO 8601 in UTC). */
-export interface Trouble {
+export interface TrackedError {
   since: string;
   reason: string;
 }
 
 /** Problems that last until they are over, by the item that they concern. */
-export class Troubles {
-  readonly #found = new Map<string, Trouble>();
+export class ErrorTracker {
+  readonly #found = new Map<string, TrackedError>();
   readonly #now: () => Date;
 
   constructor(now: () => Date) {
@@ -17,11 +17,11 @@ export class Troubles {
   }
 
   /** The current problem that was noted first. */
-  get first(): Trouble | undefined {
+  get first(): TrackedError | undefined {
     return this.#found.values().next().value;
   }
 
-  of(key: string): Trouble | undefined {
+  of(key: string): TrackedError | undefined {
     return this.#found.get(key);
   }
 
@@ -54,22 +54,22 @@ const MOST_TRIES = 3;
  * Failures that no CLI caused, by actor and channel. A serving dispatcher retries them for ever; one that
  * makes a single pass gives up those that have failed often enough in a row.
  */
-export class Stalls extends Troubles {
+export class StalledJobs extends ErrorTracker {
   readonly #failures = new Map<string, number>();
   /** Mail for which no run can be planned. */
-  readonly mail: ItemTroubles;
+  readonly mail: ItemErrors;
   /** Items that send messages automatically. */
-  readonly automation: ItemTroubles;
+  readonly automation: ItemErrors;
   /** Whether the dispatcher makes a single pass, in which nothing is retried for ever. */
   isPass = false;
 
   constructor(now: () => Date, log: Log) {
     super(now);
-    this.mail = new ItemTroubles(now, log);
-    this.automation = new ItemTroubles(now, log);
+    this.mail = new ItemErrors(now, log);
+    this.automation = new ItemErrors(now, log);
   }
 
-  override get first(): Trouble | undefined {
+  override get first(): TrackedError | undefined {
     return super.first ?? this.mail.first ?? this.automation.first;
   }
 
@@ -94,7 +94,7 @@ export class Stalls extends Troubles {
  * Problems of single items, such as a mailbox or a dead letter, all of which are processed in each round.
  * An item that fails blocks no other item, and is retried in the next round.
  */
-export class ItemTroubles extends Troubles {
+export class ItemErrors extends ErrorTracker {
   readonly #log: Log;
   readonly #failed = new Set<string>();
 

@@ -7,7 +7,7 @@ import type { Briefing } from './briefing.ts';
 import type { Job } from './job.ts';
 
 /** The messages of a batch that a tier does not serve, and why. */
-export interface Unaccepted {
+export interface Refused {
   messages: string[];
   why: string;
 }
@@ -19,11 +19,11 @@ export interface Unaccepted {
  * @returns undefined when all of it is accepted
  * @throws CrosstalkError when nobody can say who has signed it, as without `ssh-keygen`
  */
-export async function unaccepted(
+export async function refusedOf(
   engine: Engine,
   job: Job,
   { batch, lookup }: Briefing,
-): Promise<Unaccepted | undefined> {
+): Promise<Refused | undefined> {
   const { onlyFrom } = job.tier;
   if (onlyFrom === undefined) return undefined;
   const isOwn = isServedBy(engine, job);

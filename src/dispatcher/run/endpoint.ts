@@ -42,7 +42,7 @@ export interface Handling {
 }
 
 /** The session in whose directory a run works, instead of one of its own. */
-interface DeskOfSession {
+interface EndpointOfSession {
   /** A ULID. */
   id: string;
   /** Whether it has had a turn before. */
@@ -60,7 +60,7 @@ type AskPermission = (
 export type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
 
 /** What a desk works on; without `askPermission` nobody is asked for permission. */
-interface DeskApp {
+interface EndpointApp {
   paths: { readonly run: string };
   log: Log;
   serveRun: ServeRun;
@@ -85,10 +85,10 @@ const LOOK_MS = 300;
  * outcome is recorded. Therefore the record of a run exists as long as its directory does, and the
  * next start takes over everything in the directory.
  */
-export class RunDesk {
+export class RunEndpoint {
   readonly dir: string;
   readonly #run: RunFacts;
-  readonly #app: DeskApp;
+  readonly #app: EndpointApp;
   readonly #drops: DropFolder;
   readonly #underway = new Set<Promise<unknown>>();
   #ear: { close: () => Promise<void> } | undefined;
@@ -98,7 +98,7 @@ export class RunDesk {
   #stays = false;
   readonly #over = new AbortController();
 
-  private constructor(app: DeskApp, run: RunFacts, dir: string, drops: DropFolder) {
+  private constructor(app: EndpointApp, run: RunFacts, dir: string, drops: DropFolder) {
     this.#app = app;
     this.#run = run;
     this.dir = dir;
@@ -111,18 +111,18 @@ export class RunDesk {
    * @param session the session of which it is a turn: between turns its directory stays, and nobody listens
    */
   static async open(
-    app: DeskApp,
+    app: EndpointApp,
     run: RunFacts,
     batch: readonly { name: string; content: string }[],
-    session?: DeskOfSession,
-  ): Promise<RunDesk> {
+    session?: EndpointOfSession,
+  ): Promise<RunEndpoint> {
     const dir =
       session === undefined
         ? await makeRunDirectory(app.paths.run, run.id, batch)
         : await makeTurnDirectory(app.paths.run, session, batch);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) throw new Error(`no folder for drops in ${dir}`);
-    const desk = new RunDesk(app, run, dir, drops);
+    const desk = new RunEndpoint(app, run, dir, drops);
     desk.#stays = session !== undefined;
     try {
       await desk.#listen();
@@ -138,11 +138,11 @@ export class RunDesk {
    *
    * @param session the session of which it was a turn
    */
-  static async clear(app: DeskApp, run: RunFacts, session?: string): Promise<void> {
+  static async clear(app: EndpointApp, run: RunFacts, session?: string): Promise<void> {
     const dir = runDirectory(app.paths.run, session ?? run.id);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) return removeRunDirectory(dir);
-    await new RunDesk(app, run, dir, drops).close();
+    await new RunEndpoint(app, run, dir, drops).close();
   }
 
   /** Resolves when all accepted requests are durable and the directory is removed. */

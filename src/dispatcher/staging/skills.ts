@@ -73,7 +73,7 @@ async function oneSkill(
   const path = `${found.folder}/${SKILL_FILE}`;
   const { files, left } = await besideSkill(transport, tip, found.folder);
   const dir = join(runDir, 'skills', name);
-  const laid = files.length === 0 ? [] : await lay(transport, files, dir, left);
+  const laid = files.length === 0 ? [] : await stage(transport, files, dir, left);
   return {
     told: {
       path,
@@ -90,7 +90,7 @@ async function oneSkill(
  * @param left takes what could not be laid, with the reason
  * @returns the names of those that were laid
  */
-async function lay(
+async function stage(
   transport: Transport,
   files: readonly { name: string; oid: string }[],
   dir: string,

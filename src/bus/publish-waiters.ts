@@ -4,7 +4,7 @@ import type { Failure } from '../transport/transport.ts';
 export type PublishOutcome = { published: true } | { published: false; failure: Failure };
 
 /** The callers that wait for entries: several may wait for one, such as the run that wrote it and a `sync`. */
-export class Awaited {
+export class PublishWaiters {
   readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
 
   add(id: string, tell: (outcome: PublishOutcome) => void): void {

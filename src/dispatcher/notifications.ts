@@ -1,7 +1,7 @@
 import type { Engine } from './run/engine.ts';
 import { createHash } from 'node:crypto';
 import { reasonOf } from '../errors.ts';
-import { HeldAnswers } from './held-answers.ts';
+import { HeldAnswerNotices } from './held-answer-notices.ts';
 import { passed } from '../crash-points.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
 import { outgoing } from '../protocol/outgoing.ts';
@@ -11,15 +11,15 @@ import type { OutboxEntry } from '../state/outbox.ts';
 import { brief } from './run/briefing.ts';
 
 /** Tells those who wait for an answer that there will be none, or that a person has to let it go. */
-export class Tidings {
+export class Notifications {
   readonly #engine: Engine;
   readonly #notices: Notices;
-  readonly #heldAnswers: HeldAnswers;
+  readonly #heldAnswers: HeldAnswerNotices;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#notices = new Notices(engine);
-    this.#heldAnswers = new HeldAnswers(engine);
+    this.#heldAnswers = new HeldAnswerNotices(engine);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type Narrator, jsonNarrator, toolCall, words, type Told, SoFar } from './told.ts';
+import { type Renderer, jsonRenderer, toolCall, words, type Event, SoFar } from './event.ts';
 import { costOf, errorOf, isNotice, usageOf } from '../output/acp.ts';
 import { objectIn, textIn, type Json, textsOf } from '../output/reader.ts';
 import type { UsageSum } from '../../protocol/usage.ts';
@@ -14,9 +14,9 @@ import {
 } from '../output/formats.ts';
 
 /** Narrates a run of pi: a tool when it starts, and a message once it is complete. */
-function pi(): Narrator {
+function pi(): Renderer {
   const used = new SoFar();
-  return jsonNarrator((event) => {
+  return jsonRenderer((event) => {
     if (event['type'] === 'tool_execution_start')
       return [toolCall(event['toolName'], event['args'])];
     const message = objectIn(event['message']);
@@ -30,9 +30,9 @@ function pi(): Narrator {
 }
 
 /** Narrates a run of opencode, which prints each part of its answer once it is complete, and the usage of each step. */
-function opencode(): Narrator {
+function opencode(): Renderer {
   const used = new SoFar();
-  return jsonNarrator((event) => {
+  return jsonRenderer((event) => {
     const part = objectIn(event['part']);
     switch (event['type']) {
       case 'text':
@@ -53,7 +53,7 @@ function opencode(): Narrator {
 const MAX_KEPT = 256 * 1024;
 
 /** Narrates a run of gemini. Its JSON is one object at the end, over many lines, so nothing is known before. */
-function gemini(): Narrator {
+function gemini(): Renderer {
   let reader = reading();
   let kept = 0;
   return {
@@ -75,9 +75,9 @@ function gemini(): Narrator {
 }
 
 /** Narrates a run of codex: an item that takes time when it starts, any other when it is complete. */
-function codex(): Narrator {
+function codex(): Renderer {
   const used = new SoFar();
-  return jsonNarrator((event) => {
+  return jsonRenderer((event) => {
     switch (event['type']) {
       case 'item.started':
         return begunItem(objectIn(event['item']));
@@ -95,12 +95,12 @@ function codex(): Narrator {
   });
 }
 
-function begunItem(item: Json): Told[] {
+function begunItem(item: Json): Event[] {
   if (item['type'] === 'command_execution') return [toolCall('shell', item['command'])];
   return item['type'] === 'mcp_tool_call' ? [toolCall(item['tool'], item['arguments'])] : [];
 }
 
-function completeItem(item: Json): Told[] {
+function completeItem(item: Json): Event[] {
   if (item['type'] === 'agent_message') return words('says', item['text']);
   if (item['type'] === 'web_search') return [toolCall('web search', item['query'])];
   if (item['type'] !== 'file_change') return [];
@@ -112,10 +112,10 @@ function completeItem(item: Json): Told[] {
 const OPEN = 20;
 
 /** Narrates a run of claude. Each event of its stream is a block of a message. */
-function claude(): Narrator {
+function claude(): Renderer {
   const open = new Map<string, UsageSum>();
   const before = new SoFar();
-  return jsonNarrator((event) => {
+  return jsonRenderer((event) => {
     if (event['type'] === 'result') return resultOf(event);
     if (event['type'] !== 'assistant') return [];
     const { id, content, usage } = objectIn(event['message']);
@@ -130,13 +130,13 @@ function claude(): Narrator {
   });
 }
 
-function blockOf(block: Json): Told[] {
+function blockOf(block: Json): Event[] {
   if (block['type'] === 'tool_use') return [toolCall(block['name'], block['input'])];
   return block['type'] === 'text' ? words('says', block['text']) : [];
 }
 
 /** Narrates the result, except for its text, which came before. */
-function resultOf(event: Json): Told[] {
+function resultOf(event: Json): Event[] {
   const usage = {
     ...anthropicUsage(objectIn(event['usage'])),
     ...money(event['total_cost_usd']),
@@ -146,16 +146,16 @@ function resultOf(event: Json): Told[] {
 }
 
 /** Narrates a turn of the Agent Client Protocol. Text comes in pieces, which are joined until something else comes. */
-export function acp(): Narrator {
+export function acp(): Renderer {
   let text = '';
-  const said = (): Told[] => {
+  const said = (): Event[] => {
     const all = words('says', text);
     text = '';
     return all;
   };
   /** Names of tools whose input was missing when they were called, by the ids of the calls. */
   const open = new Map<string, string>();
-  const toolOf = (update: Record<string, unknown>): Told[] => {
+  const toolOf = (update: Record<string, unknown>): Event[] => {
     const id = textIn(update['toolCallId']) ?? '';
     const input = objectIn(update['rawInput']);
     const title = textIn(update['title']);
@@ -167,7 +167,7 @@ export function acp(): Narrator {
     open.delete(id);
     return [...said(), toolCall(called, isKnown ? input : title)];
   };
-  const { line } = jsonNarrator((event) => {
+  const { line } = jsonRenderer((event) => {
     const update = objectIn(objectIn(event['params'])['update']);
     if (event['method'] === 'session/update')
       switch (update['sessionUpdate']) {
@@ -198,13 +198,13 @@ function isOver({ status }: Record<string, unknown>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-const NARRATORS: Readonly<Record<string, () => Narrator>> = {
+const RENDERERS: Readonly<Record<string, () => Renderer>> = {
   ...{ claude, codex, gemini, opencode, pi },
   // Every warm process speaks this, whichever CLI it is.
   acp,
 };
 
 /** Returns the narrator for a known agent CLI that prints JSON. */
-export function narratorOf(agent: string): Narrator | undefined {
-  return Object.hasOwn(NARRATORS, agent) ? NARRATORS[agent]?.() : undefined;
+export function rendererOf(agent: string): Renderer | undefined {
+  return Object.hasOwn(RENDERERS, agent) ? RENDERERS[agent]?.() : undefined;
 }

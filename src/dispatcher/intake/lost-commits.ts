@@ -6,7 +6,7 @@ import type { Writing } from '../../state/written.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** What a rewritten history has removed. */
-export interface Vanished {
+export interface LostCommits {
   /** What this machine wrote and has to publish again, oldest first. */
   again: Omit<OutboxEntry, 'id'>[];
   /** How many files these are. */
@@ -43,12 +43,12 @@ const MANY_COMMITS = 100_000;
  * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person
  *   wants back all that is gone, however much it is and whatever is left
  */
-export async function vanished(
+export async function findLost(
   { transport, written }: Pick<App, 'transport' | 'written'>,
   { from, before }: { from: string; before: ReadonlySet<string> },
   tip: string,
   { without = [], isAll = false }: { without?: readonly string[]; isAll?: boolean } = {},
-): Promise<Vanished> {
+): Promise<LostCommits> {
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
   const stood = isKnown ? await addedFiles(transport, tip, from) : new Map<string, string>();
   const lacked = new Set(stood.keys());
@@ -115,10 +115,10 @@ async function entriesOf(
   lost: ReadonlyMap<string, Writing>,
   stood: ReadonlyMap<string, string>,
   most: number,
-): Promise<Pick<Vanished, 'again' | 'left'>> {
+): Promise<Pick<LostCommits, 'again' | 'left'>> {
   const attached = [...lost.values()].flatMap(({ blobs }) => blobs.map(({ path }) => path));
   const there = await transport.entriesAt(from, [...new Set(attached)]);
-  const again: Vanished['again'] = [];
+  const again: LostCommits['again'] = [];
   let [left, bytes] = [lost.size, 0];
   let last: { said: string; files: Commit['files'] } | undefined;
   for (const [path, { delivery, ...one }] of [...lost].reverse().slice(0, most)) {

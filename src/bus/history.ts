@@ -28,7 +28,7 @@ interface Between {
  * oldest first. They are read from the newest day back, so the cost depends on the number of messages
  * since.
  */
-export async function earlierBetween(
+export async function historyBetween(
   parts: { transport: Transport; reader: MessageReader },
   { tip, channel, actor, other, before, most }: Between,
 ): Promise<Located[]> {

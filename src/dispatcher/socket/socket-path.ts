@@ -21,14 +21,14 @@ const FOLDER = /^crosstalk-[A-Za-z0-9]{6}$/;
 
 const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_SOCKET_PATH;
 
-export type Ear =
+export type SocketPath =
   | { kind: 'found'; path: string }
   | { kind: 'none' }
   /** Another user may be listening, or could be. */
   | { kind: 'foreign'; problem: string };
 
 /** Where to reach the dispatcher whose socket is known by `path`. */
-export function findEar(path: string): Ear {
+export function findSocket(path: string): SocketPath {
   const place = isTooLong(path) ? target(path) : path;
   const found = place === undefined ? undefined : atPath(place, { follow: false });
   if (place === undefined || found === undefined) return { kind: 'none' };
@@ -42,7 +42,7 @@ export function findEar(path: string): Ear {
  *
  * @throws CrosstalkError `refused` where other users could take its place
  */
-export async function makeEar(path: string): Promise<string> {
+export async function makeSocketPath(path: string): Promise<string> {
   await makeFolder(dirname(path), 0o700);
   const problem = foreignFolder(path, path);
   if (problem !== undefined) {
@@ -51,7 +51,7 @@ export async function makeEar(path: string): Promise<string> {
       `other users of this machine could answer in the dispatcher's place: ${problem}; make it yours alone, or name another state directory with CROSSTALK_STATE_DIR`,
     );
   }
-  await removeEar(path);
+  await removeSocket(path);
   if (!isTooLong(path)) return path;
   const place = join(await mkdtemp(join(shortest(), 'crosstalk-')), 'wake.sock');
   // Renaming keeps the symlink complete at any moment, for processes that are asking just now.
@@ -61,7 +61,7 @@ export async function makeEar(path: string): Promise<string> {
 }
 
 /** Removes the socket that is known by `path`, and the folder made for it. */
-export async function removeEar(path: string): Promise<void> {
+export async function removeSocket(path: string): Promise<void> {
   const place = target(path);
   await rm(path, { force: true });
   await rm(`${path}.new`, { force: true });

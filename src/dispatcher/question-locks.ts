@@ -4,7 +4,7 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** What a run would be for: answers of peers that lead to open questions. */
-export interface FanIn {
+export interface QuestionSet {
   actor: string;
   /** The open questions, in any channel, as `<channel id>/<relPath>`. */
   questions: string[];
@@ -21,7 +21,7 @@ const MAX_TASKS = 100;
  * does not see its own answer gives it again; and when all tasks are visible that the actor has
  * given away, because an actor that does not see one sums up without it.
  */
-export class FanIns {
+export class QuestionLocks {
   readonly #outbox: Outbox;
   readonly #transport: Transport;
   /** By actor and question, the commit that the run reads. */
@@ -46,12 +46,12 @@ export class FanIns {
   }
 
   /** @param tip the commit that the run reads */
-  begin(fanIn: FanIn | undefined, tip: string): void {
+  begin(fanIn: QuestionSet | undefined, tip: string): void {
     for (const key of keysOf(fanIn)) this.#running.set(key, tip);
   }
 
   /** @param files the files of the run's answer, if it gave one */
-  end(fanIn: FanIn | undefined, files: readonly string[] = []): void {
+  end(fanIn: QuestionSet | undefined, files: readonly string[] = []): void {
     for (const key of keysOf(fanIn)) {
       const tip = this.#running.get(key);
       this.#running.delete(key);
@@ -66,7 +66,7 @@ export class FanIns {
    * answers of peers in several channels are several batches, and the first run sums all of them up.
    */
   async hasRead(
-    fanIn: FanIn | undefined,
+    fanIn: QuestionSet | undefined,
     { channel, messages }: { channel: string; messages: readonly string[] },
   ): Promise<boolean> {
     const files = messages.map((relPath) => messageFile(channel, relPath));
@@ -99,7 +99,7 @@ export class FanIns {
   }
 
   /** Whether a run that reads the bus at `tip` may begin. */
-  async mayBegin(fanIn: FanIn | undefined, tip: string): Promise<boolean> {
+  async mayBegin(fanIn: QuestionSet | undefined, tip: string): Promise<boolean> {
     if (fanIn === undefined) return true;
     const keys = keysOf(fanIn);
     if (keys.some((key) => this.#running.has(key)) || (await this.#isQueued(fanIn))) return false;
@@ -116,7 +116,7 @@ export class FanIns {
   }
 
   /** Whether an answer or a task waits to be pushed, including those of a dispatcher that died. */
-  async #isQueued({ actor, questions }: FanIn): Promise<boolean> {
+  async #isQueued({ actor, questions }: QuestionSet): Promise<boolean> {
     const entries = await this.#outbox.all();
     return entries.some(
       (entry) =>
@@ -151,6 +151,6 @@ function answersOne(file: QueuedFile, questions: readonly string[]): boolean {
   );
 }
 
-function keysOf(fanIn: FanIn | undefined): string[] {
+function keysOf(fanIn: QuestionSet | undefined): string[] {
   return fanIn?.questions.map((question) => `${fanIn.actor} ${question}`) ?? [];
 }

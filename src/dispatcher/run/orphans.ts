@@ -35,13 +35,13 @@ const CHUNK = 8;
  *
  * @returns how many were found
  */
-export async function endSurvivors(runs: readonly EndedRun[]): Promise<number> {
+export async function endOrphans(runs: readonly EndedRun[]): Promise<number> {
   const known = runs.filter(({ leader }) => Number(leader.started) > 0);
   if (process.platform !== 'linux' || known.length === 0) return 0;
   const ended = new Set<string>();
   for (let look = 0; look < MOST_LOOKS; look++) {
     const left = await Promise.race([
-      findSurvivors(known),
+      findOrphans(known),
       sleep(LONGEST_LOOK_MS, [], { ref: false }),
     ]);
     if (left.length === 0) break;
@@ -54,7 +54,7 @@ export async function endSurvivors(runs: readonly EndedRun[]): Promise<number> {
   return ended.size;
 }
 
-async function findSurvivors(runs: readonly EndedRun[]): Promise<ProcessIdentity[]> {
+async function findOrphans(runs: readonly EndedRun[]): Promise<ProcessIdentity[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const earliest = Math.min(...runs.map(({ leader }) => Number(leader.started)));
   const found: ProcessIdentity[] = [];

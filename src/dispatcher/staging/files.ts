@@ -6,15 +6,15 @@ import { reasonOf } from '../../errors.ts';
 import { writeNewFile } from '../../plain-file.ts';
 import { harmlessName, sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { BatchFiles, LaidFile } from '../../protocol/prompt/prompt-thread.ts';
-import { layWhole } from '../../state/sessions/agent-sessions.ts';
+import type { BatchFiles, StagedFile } from '../../protocol/prompt/prompt-thread.ts';
+import { moveWhole } from '../../state/sessions/agent-sessions.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** What one run gets at most, whoever sent it: a batch may be of 3,000 messages. */
-const MAX_LAID = { files: 1000, bytes: 100 * 1024 * 1024 };
+const MAX_STAGED = { files: 1000, bytes: 100 * 1024 * 1024 };
 
 /** A file of the batch, before it is laid. */
-interface Wanted extends Omit<LaidFile, 'problem' | 'name'> {
+interface Wanted extends Omit<StagedFile, 'problem' | 'name'> {
   number: number;
 }
 
@@ -25,7 +25,7 @@ interface Wanted extends Omit<LaidFile, 'problem' | 'name'> {
  * @param at the commit at which the batch is read
  * @param runDir the directory of the run; the process of a session may reach it already
  */
-export async function layFiles(
+export async function stageFiles(
   transport: Transport,
   at: string,
   batch: readonly Located[],
@@ -41,13 +41,13 @@ export async function layFiles(
   const numbered = wanted.map((one, index): Wanted => ({ ...one, number: index + 1 }));
   const { within, beyond } = limited(numbered);
   const waiting = new Map<AttachedFile, Wanted>(within.map((one) => [one.file, one]));
-  const laid: (LaidFile & { number: number })[] = beyond.map((one) => ({
+  const laid: (StagedFile & { number: number })[] = beyond.map((one) => ({
     ...one,
-    problem: `is not here, because the files of these messages are more than ${String(MAX_LAID.files)} or have more than ${sizeInWords(MAX_LAID.bytes)}; get it with: crosstalk read ${one.ref} --files <dir>`,
+    problem: `is not here, because the files of these messages are more than ${String(MAX_STAGED.files)} or have more than ${sizeInWords(MAX_STAGED.bytes)}; get it with: crosstalk read ${one.ref} --files <dir>`,
   }));
   const files = within.map(({ file }) => file);
   let failure = 'could not be read';
-  await layWhole(runDir, ['files'], async (making) => {
+  await moveWhole(runDir, ['files'], async (making) => {
     const folder = join(making, 'files');
     await mkdir(folder, { mode: 0o700 });
     try {
@@ -56,7 +56,7 @@ export async function layFiles(
         if (one === undefined) continue;
         waiting.delete(taken.file);
         const name = harmlessName(one.number, one.file.name);
-        const problem = taken.ok ? await lay(join(folder, name), taken.bytes) : taken.problem;
+        const problem = taken.ok ? await stage(join(folder, name), taken.bytes) : taken.problem;
         laid.push({ ...one, ...(problem === undefined ? { name } : { problem }) });
       }
     } catch (error) {
@@ -73,14 +73,14 @@ function limited(all: readonly Wanted[]): { within: Wanted[]; beyond: Wanted[] }
   const [within, beyond]: [Wanted[], Wanted[]] = [[], []];
   let bytes = 0;
   for (const one of all) {
-    const fits = within.length < MAX_LAID.files && bytes + one.file.bytes <= MAX_LAID.bytes;
+    const fits = within.length < MAX_STAGED.files && bytes + one.file.bytes <= MAX_STAGED.bytes;
     (fits ? within : beyond).push(one);
     if (fits) bytes += one.file.bytes;
   }
   return { within, beyond };
 }
 
-async function lay(path: string, bytes: Buffer): Promise<string | undefined> {
+async function stage(path: string, bytes: Buffer): Promise<string | undefined> {
   try {
     await writeNewFile(path, bytes, 0o400);
     return undefined;

@@ -8,7 +8,7 @@ const MAX_FILES = 8;
  * not enough, since a clock may be days behind: a message of such a machine has an older name than the
  * one that it answers. So files added to git since count as well.
  */
-export class Beginning {
+export class ThreadStart {
   /** The oldest message by name; everything of the day before it, and later, is read. */
   readonly relPath: string;
   readonly #transport: Transport;

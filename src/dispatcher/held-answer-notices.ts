@@ -16,7 +16,7 @@ const WAIT_MS = 60_000;
  * Crash order: the note in the outbox → the held entry says that it is told → pushed. The path of a note
  * is derived from the entry, so one that is written twice is on the bus once.
  */
-export class HeldAnswers {
+export class HeldAnswerNotices {
   readonly #engine: Engine;
   readonly #notBefore = new Map<string, number>();
 

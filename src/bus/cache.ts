@@ -6,7 +6,7 @@ const EACH = 1000;
  * requested repeatedly, is parsed once. The least recently used entry is dropped first. All callers get
  * the same value, so none of them may change it.
  */
-export class Kept<T extends object> {
+export class Cache<T extends object> {
   readonly #limit: number;
   readonly #kept = new Map<string, { value: T; bytes: number }>();
   #bytes = 0;

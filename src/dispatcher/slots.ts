@@ -19,7 +19,7 @@ export function mostRuns(): number {
 }
 
 /** Counts the current runs of each actor's tiers, up to their `count` (protocol.md §6). */
-export class Lanes {
+export class Slots {
   readonly #most: number;
   #busy = new Map<string, number>();
   #all = 0;

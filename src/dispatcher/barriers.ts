@@ -4,7 +4,7 @@ import { JOIN_TIMEOUT, joinOf, type Join } from '../protocol/join.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { profileInForce } from '../bus/profiles.ts';
 import type { Joining } from '../state/heartbeat.ts';
-import type { FanIn } from './fan-ins.ts';
+import type { QuestionSet } from './question-locks.ts';
 import { brief } from './run/briefing.ts';
 import { isCancelled, questionsOf } from './run/conclude.ts';
 
@@ -31,7 +31,7 @@ type Waiting = readonly { actor: string; channel: string; messages: readonly Del
  * new has come; the time at which they become due is known without looking. All of it follows from
  * the record, so nothing is stored.
  */
-export class Joins {
+export class Barriers {
   readonly #engine: Engine;
   readonly #known = new Map<string, Known>();
 
@@ -63,7 +63,7 @@ export class Joins {
   async holds(
     host: string,
     tip: string,
-    fanIn: FanIn | undefined,
+    fanIn: QuestionSet | undefined,
     batch: readonly Delivery[],
   ): Promise<boolean> {
     const [first] = batch;

@@ -4,12 +4,12 @@ import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
 import { putOutcome } from '../../state/outcomes/kept-outcomes.ts';
-import { billLeftover } from './bill.ts';
+import { billStaleRun } from './bill.ts';
 import { keyOf } from '../intake/known.ts';
 import { interruptedLetter, sayFailed } from './letters.ts';
-import { RunDesk } from './desk.ts';
+import { RunEndpoint } from './endpoint.ts';
 import { isAlive } from '../../state/process-identity.ts';
-import { endSurvivors } from './survivors.ts';
+import { endOrphans } from './orphans.ts';
 
 /**
  * A machine may lose power more than once during a run; more deaths than this are blamed on the
@@ -21,7 +21,7 @@ const MAX_INTERRUPTIONS = 5;
  * Ends the processes that the CLIs of a dead dispatcher left running; their messages are delivered
  * again. Requests that they made are taken over first.
  */
-export async function endLeftovers(engine: Engine): Promise<void> {
+export async function endStaleRuns(engine: Engine): Promise<void> {
   const { runs, keptProcesses, interruptions, deadLetters, outbox, paths, log } = engine;
   const leftovers = await runs.leftovers();
   const kept = await keptProcesses.all();
@@ -30,7 +30,7 @@ export async function endLeftovers(engine: Engine): Promise<void> {
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGTERM');
   if (alive.length > 0) await sleep(500);
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGKILL');
-  await endSurvivors(
+  await endOrphans(
     [...leftovers, ...kept].map((one) => ({
       dir: runDirectory(paths.run, ('desk' in one ? one.desk : undefined) ?? one.id),
       leader: one.process,
@@ -38,7 +38,7 @@ export async function endLeftovers(engine: Engine): Promise<void> {
   );
   // Their sessions are over; what a turn has said and sent is dealt with below.
   for (const { id } of kept) await keptProcesses.remove(id);
-  for (const run of leftovers) await billLeftover(engine, run);
+  for (const run of leftovers) await billStaleRun(engine, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
   for (const { id, actor, host, channel, messages, tip, desk } of leftovers) {
     const outcome = await engine.kept.get(id);
@@ -64,7 +64,7 @@ export async function endLeftovers(engine: Engine): Promise<void> {
       sayFailed(log, letter);
     }
     if (host !== undefined)
-      await RunDesk.clear(engine, { id, actor, host, channel, messages, tip }, desk);
+      await RunEndpoint.clear(engine, { id, actor, host, channel, messages, tip }, desk);
     await runs.end(id);
     await engine.kept.remove(id);
   }

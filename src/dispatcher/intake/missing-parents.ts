@@ -8,13 +8,13 @@ import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
 import { openAgain } from './still-open.ts';
 
-type LackingApp = Pick<
+type MissingParentsApp = Pick<
   DispatcherApp,
   'transport' | 'reader' | 'settled' | 'outbox' | 'deadLetters'
 >;
 
 /** The most messages recorded for one run, so that others cannot crowd out the rest of the record. */
-const MAX_LACKING = 200;
+const MAX_MISSING = 200;
 
 type Place = Pick<Delivery, 'actor' | 'channel' | 'relPath'>;
 
@@ -27,14 +27,14 @@ type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
  * gets no answer, so the answers are delivered again when that message is back and the question is
  * still open.
  */
-export class Lacking {
-  readonly #app: LackingApp;
+export class MissingParents {
+  readonly #app: MissingParentsApp;
   /** What is to be handled again. */
   readonly #again = new Set<string>();
   /** What a current run handles: it reads what is there, and reports what it lacked. */
   readonly #underWay = new Set<string>();
 
-  constructor(app: LackingApp) {
+  constructor(app: MissingParentsApp) {
     this.#app = app;
   }
 
@@ -48,7 +48,7 @@ export class Lacking {
 
   /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
   async note(run: IncompleteRun): Promise<void> {
-    const lacking = run.lacking.slice(0, MAX_LACKING);
+    const lacking = run.lacking.slice(0, MAX_MISSING);
     if (lacking.length > 0) await this.#app.settled.lacked({ ...run, lacking });
   }
 
@@ -67,7 +67,7 @@ export class Lacking {
       await this.#app.settled.again({
         ...run,
         incomplete,
-        lacking: run.lacking.slice(0, MAX_LACKING),
+        lacking: run.lacking.slice(0, MAX_MISSING),
       });
   }
 

@@ -6,14 +6,14 @@ import { removeRunDirectory } from '../../state/run-directory.ts';
 import { stateHome } from '../../state/directory.ts';
 import type { InvocationResult, RunningCli } from '../../runner/runner.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
-import { layAcpServers, layServers, type ServersOfRun } from '../laying/mcp-servers.ts';
+import { stageAcpServers, stageServers, type ServersOfRun } from '../staging/mcp-servers.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/git-settings.ts';
-import type { Kept, Seat } from '../sessions/kept.ts';
+import type { PooledProcess, AgentProcess } from '../sessions/pooled-process.ts';
 import { runEnvironment, type Workplace } from './workplace.ts';
 import type { Job } from './job.ts';
-import { layServer, type Permitting } from './permitting.ts';
-import { endSurvivors } from './survivors.ts';
+import { stageServer, type Permitting } from './permitting.ts';
+import { endOrphans } from './orphans.ts';
 import type { CountedFor } from '../../protocol/automation/fields.ts';
 import type { Handed } from '../../protocol/usage.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -22,7 +22,7 @@ import type { Turn } from '../sessions/session-of-run.ts';
 import type { Tell } from '../steering/run-steering.ts';
 
 /** The seat of a run. */
-export interface RunSeat extends Seat {
+export interface RunProcess extends AgentProcess {
   /** Called when its process is on record with its run; it begins afterwards. */
   began?: (leader: ProcessIdentity) => Promise<void>;
   /** Its sandbox, if it has one. */
@@ -60,7 +60,10 @@ interface OutputForm {
 }
 
 /** The form of what a run prints; undefined where only text is known of it. */
-export function outputForm(command: string, kept: Kept | undefined): OutputForm | undefined {
+export function outputForm(
+  command: string,
+  kept: PooledProcess | undefined,
+): OutputForm | undefined {
   if (kept !== undefined) return { agent: kept.way.agent, reader: 'acp', narrator: 'acp' };
   const call = plainCall(command);
   if (call === undefined) return undefined;
@@ -70,32 +73,32 @@ export function outputForm(command: string, kept: Kept | undefined): OutputForm 
 }
 
 /** Starts the CLI of a run: its process waits until it is on record. */
-export function takeSeat(
+export function startProcess(
   engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
   given: RunInput,
-): Promise<RunSeat> {
+): Promise<RunProcess> {
   const { kept } = given.turn ?? {};
   return kept === undefined
-    ? seatOfRun(engine, job, place, runDir, given)
-    : seatOfSession(engine, job, place, runDir, given, kept);
+    ? processOfRun(engine, job, place, runDir, given)
+    : processOfSession(engine, job, place, runDir, given, kept);
 }
 
 /** A process for one prompt. */
-async function seatOfRun(
+async function processOfRun(
   engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
   { tools, permitting, turn, rest, thread }: RunInput,
-): Promise<RunSeat> {
+): Promise<RunProcess> {
   const { id, actor, tier } = job;
-  if (permitting !== undefined) await layServer(engine, job, runDir);
+  if (permitting !== undefined) await stageServer(engine, job, runDir);
   const usual = runEnvironment(engine, job, place, runDir);
   const where = { runDir, env: usual, asks: permitting !== undefined, place };
-  const servers = await layServers(engine, job, tools, where);
+  const servers = await stageServers(engine, job, tools, where);
   const env = { ...usual, ...servers.env };
   const key = `${actor}/${messageKey(thread)}`;
   const session = turn && { key, goesOn: turn.kind === 'resumed' };
@@ -130,20 +133,20 @@ async function seatOfRun(
  * A process that is kept. Its directory, its variables and its servers are those of the session: what belongs
  * to a turn is in the directory while the turn is under way.
  */
-async function seatOfSession(
+async function processOfSession(
   engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
   { tools, permitting }: RunInput,
-  kept: Kept,
-): Promise<RunSeat> {
+  kept: PooledProcess,
+): Promise<RunProcess> {
   const { actor, tier } = job;
   const { id, way } = kept;
   const asks = permitting !== undefined;
   const usual = runEnvironment(engine, { ...job, id, messages: [] }, place, runDir);
   const env = { ...usual, ...way.env };
-  const servers = await layAcpServers(tools, { runDir, env, asks, place });
+  const servers = await stageAcpServers(tools, { runDir, env, asks, place });
   const names = tools.servers.map(({ named }) => named.name);
   const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
   const confined = await confinedIn(engine, what, runDir);
@@ -161,7 +164,7 @@ async function seatOfSession(
     },
   });
   let leader: ProcessIdentity | undefined;
-  const seat: RunSeat = {
+  const seat: RunProcess = {
     cli,
     close: async () => {
       cli.end();
@@ -186,7 +189,7 @@ async function endRest(
   leader: ProcessIdentity | undefined,
 ): Promise<void> {
   if (leader === undefined) return;
-  const count = await endSurvivors([{ dir, leader }]).catch(() => 0);
+  const count = await endOrphans([{ dir, leader }]).catch(() => 0);
   if (count > 0) log('processes_ended', { ...about, count });
 }
 

@@ -70,7 +70,7 @@ interface Place {
 }
 
 /** What a run with MCP servers has beside its command line. */
-export interface LaidServers {
+export interface StagedServers {
   /** What is added to its command line, with a blank before it. */
   flags: string;
   env: Record<string, string>;
@@ -78,14 +78,14 @@ export interface LaidServers {
   clear: () => Promise<void>;
 }
 
-const NOTHING: LaidServers = { flags: '', env: {}, clear: () => Promise.resolve() };
+const NOTHING: StagedServers = { flags: '', env: {}, clear: () => Promise.resolve() };
 
 /**
  * Writes what starts the MCP servers of a session into its directory, where it stays while the session lives.
  *
  * @returns the servers as the Agent Client Protocol has them; they may hold secrets
  */
-export async function layAcpServers(
+export async function stageAcpServers(
   { servers }: ServersOfRun,
   where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean; place: Place },
 ): Promise<Record<string, unknown>[]> {
@@ -99,12 +99,12 @@ export async function layAcpServers(
  * Writes what its CLI is told of the MCP servers into the directory of a run, and where no other way is
  * known into its workspace, from which settings were removed before (trust.md §1).
  */
-export async function layServers(
+export async function stageServers(
   { log }: Pick<DispatcherApp, 'log'>,
   { id, actor, tier }: Run,
   { servers }: ServersOfRun,
   where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean; place: Place },
-): Promise<LaidServers> {
+): Promise<StagedServers> {
   const taking = servers.length === 0 ? undefined : serversOf(tier.cli);
   if (taking?.ok !== true) return NOTHING;
   const { dir, workspace: inWorkspace } = where.place;

@@ -3,7 +3,7 @@ import { objectOn } from '../../protocol/text/json-line.ts';
 import { objectIn, textIn, type Json } from '../output/reader.ts';
 
 /** A step of an agent CLI, from its JSON, in a form for people. */
-export type Told =
+export type Event =
   /** Text of the model, or the reason of a failure. */
   | { kind: 'says' | 'fails'; text: string }
   /** A tool call with its arguments, in one line. */
@@ -12,11 +12,11 @@ export type Told =
   | { kind: 'used'; usage: UsageSum };
 
 /** A converter of a run's output, line by line, into steps for people. */
-export interface Narrator {
+export interface Renderer {
   /** @returns undefined for a line that is not its JSON */
-  line: (text: string) => Told[] | undefined;
+  line: (text: string) => Event[] | undefined;
   /** Ends the output; returns the remaining steps. */
-  end: () => Told[];
+  end: () => Event[];
 }
 
 /** Most characters of a tool's arguments. */
@@ -28,13 +28,13 @@ const TELLING = ['command', 'file_path', 'filePath', 'path', 'url', 'pattern', '
 export class SoFar {
   readonly #sum: UsageSum = { input: 0, cached: 0, output: 0 };
 
-  add(turn: UsageSum): Told {
+  add(turn: UsageSum): Event {
     addUsage(this.#sum, turn);
     return this.with();
   }
 
   /** @param open usage to be added, which may still change */
-  with(...open: UsageSum[]): Told {
+  with(...open: UsageSum[]): Event {
     const usage = { ...this.#sum };
     for (const one of open) addUsage(usage, one);
     return { kind: 'used', usage };
@@ -42,7 +42,7 @@ export class SoFar {
 }
 
 /** Returns a narrator of one JSON object for each line. */
-export function jsonNarrator(event: (event: Json) => Told[], noise?: string): Narrator {
+export function jsonRenderer(event: (event: Json) => Event[], noise?: string): Renderer {
   return {
     line: (text) => {
       if (noise !== undefined && text.startsWith(noise)) return [];
@@ -54,7 +54,7 @@ export function jsonNarrator(event: (event: Json) => Told[], noise?: string): Na
 }
 
 /** Returns the step of a tool call, such as `Bash: npm test`. */
-export function toolCall(name: unknown, input: unknown): Told {
+export function toolCall(name: unknown, input: unknown): Event {
   const given = inputText(input).replace(/\s+/g, ' ').trim();
   const more = given.length > MAX_INPUT ? '…' : '';
   const said = given === '' ? '' : `: ${given.slice(0, MAX_INPUT)}${more}`;
@@ -86,7 +86,7 @@ function jsonOf(value: object): string {
 }
 
 /** Returns the step of a text, unless it is blank. */
-export function words(kind: 'says' | 'fails', value: unknown): Told[] {
+export function words(kind: 'says' | 'fails', value: unknown): Event[] {
   const text = textIn(value) ?? '';
   return text.trim() === '' ? [] : [{ kind, text }];
 }

@@ -6,7 +6,7 @@ import { fileSystemAt } from '../../state/place/file-system.ts';
 import { ask } from './wake.ts';
 
 /** The place of the one dispatcher of a transport on this machine. */
-export interface Sole {
+export interface DispatcherLock {
   /**
    * Resolves once it is sure that nobody else is given the place; nothing may run or be ended before.
    *
@@ -34,7 +34,10 @@ interface Place {
  * @param dir the folder of the transport
  * @throws CrosstalkError `locked` when another process has it, `refused` where other machines may have it
  */
-export async function becomeSole(dir: string, { root, socket, sharedState }: Place): Promise<Sole> {
+export async function lockDispatcher(
+  dir: string,
+  { root, socket, sharedState }: Place,
+): Promise<DispatcherLock> {
   await makeFolder(root, 0o700);
   const on = await fileSystemAt(root);
   if (on.kind === 'shared' && !sharedState)
