@@ -1,5 +1,5 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
-//   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
+//   cli → chat · mcp · web · demo → actions → dispatcher → bus → transport · state · runner · index · service
 //     · secrets · bell → agents · store → present → api → protocol
 // page stands beside them: what a browser runs.
 const layers = [
@@ -18,7 +18,7 @@ const layers = [
   ['bus', ['transport', 'state', 'store', 'agents', 'runner', 'secrets', 'protocol']],
   ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'bell', 'protocol']],
   [
-    'operations',
+    'actions',
     [
       'dispatcher',
       'bus',
@@ -36,12 +36,12 @@ const layers = [
       'protocol',
     ],
   ],
-  ['chat', ['operations', 'present', 'api', 'protocol']],
-  ['mcp', ['operations', 'present', 'api', 'protocol']],
-  ['web', ['operations', 'present', 'api', 'protocol']],
+  ['chat', ['actions', 'present', 'api', 'protocol']],
+  ['mcp', ['actions', 'present', 'api', 'protocol']],
+  ['web', ['actions', 'present', 'api', 'protocol']],
   ['page', ['present', 'api', 'protocol']],
-  ['demo', ['operations', 'protocol']],
-  ['cli', ['operations', 'demo', 'chat', 'mcp', 'web', 'agents', 'present', 'api', 'protocol']],
+  ['demo', ['actions', 'protocol']],
+  ['cli', ['actions', 'demo', 'chat', 'mcp', 'web', 'agents', 'present', 'api', 'protocol']],
 ];
 
 /** Leaf files at the root of src that everybody may import. */

@@ -1,5 +1,5 @@
 // Lets the built program send a message and say how it stands, on a transport of its own, so that the code
-// cache which the first runs leave holds what a command needs (docs/decisions/0016).
+// cache which the first runs leave holds what a command needs (docs/decisions/28-starting.md).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

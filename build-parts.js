@@ -1,5 +1,5 @@
 // Bundles the program in three parts, so that each command reads little more than it needs
-// (docs/decisions/0016): `main.cjs` is the command line, up to where a dispatcher takes a message over;
+// (docs/decisions/28-starting.md): `main.cjs` is the command line, up to where a dispatcher takes a message over;
 // `core.cjs` is what the commands that are typed most do themselves; `rest.cjs` is all else. Each module
 // is in one of them, and the others ask for it there.
 import { existsSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Bundles the program into three files (build-parts.js), every package inlined, because a process that loads the
-// packages one by one starts 50 to 90 ms later (docs/decisions/0008).
+// packages one by one starts 50 to 90 ms later (docs/decisions/28-starting.md).
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { createRequire } from 'node:module';

@@ -199,11 +199,11 @@ export default tseslint.config(
       'src/dispatcher/**/*.ts',
       'src/bus/**/*.ts',
       'src/state/**/*.ts',
-      'src/operations/**/*.ts',
+      'src/actions/**/*.ts',
     ],
     ignores: [
       // Where the time and the chance of this machine are made.
-      'src/operations/clock.ts',
+      'src/actions/clock.ts',
       // A lock says to people since when it is held, and processes that want the same one must not
       // march in step: both are about this machine.
       'src/state/lock.ts',

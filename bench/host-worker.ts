@@ -1,7 +1,7 @@
 // One of many hosts that write to one branch: publishes its messages one after another, or all of
 // them as fast as it can, and prints how long each took until it was on the remote.
 import { once } from 'node:events';
-import { directPublisher, withContext } from '../src/operations/context.ts';
+import { directPublisher, withContext } from '../src/actions/context.ts';
 import { outgoing } from '../src/protocol/outgoing.ts';
 
 const [dir = '', alias = '', channel = '', count = '0', pace = ''] = process.argv.slice(2);

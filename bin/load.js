@@ -24,7 +24,7 @@ const SHORT_RUN_S = 10;
  * Loads the bundle with what V8 made of it at earlier runs, which saves a short command a sixth of
  * its time. The cache lies beside the bundle where that may be written, and is made anew for another
  * build or another Node. The first run of each command adds the functions that it needed
- * (docs/decisions/0016).
+ * (docs/decisions/28-starting.md).
  */
 exports.load = load;
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { deliver } from '../../src/operations/deliver.ts';
-import { withContext } from '../../src/operations/context.ts';
+import { deliver } from '../../src/actions/deliver.ts';
+import { withContext } from '../../src/actions/context.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';
 import { against, together, type Figure, type Scale } from '../figure.ts';
 import { inTurn, ran } from '../measure.ts';

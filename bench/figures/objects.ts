@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { directPublisher, withContext } from '../../src/operations/context.ts';
+import { directPublisher, withContext } from '../../src/actions/context.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';
 import type { Figure, Scale } from '../figure.ts';
 import { World } from '../world.ts';

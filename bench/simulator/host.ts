@@ -2,7 +2,7 @@ import { Publisher } from '../../src/bus/publisher.ts';
 import { Alarm, Rhythm } from '../../src/dispatcher/alarm.ts';
 import { RungFetches, type Later } from '../../src/dispatcher/bell/far-bell.ts';
 import { WakeUp } from '../../src/dispatcher/socket/answers.ts';
-import { inTurns, permission } from '../../src/operations/publishing.ts';
+import { inTurns, permission } from '../../src/actions/publishing.ts';
 import type { OutboxEntry } from '../../src/state/outbox.ts';
 import { Turns } from '../../src/state/turn.ts';
 import { publish } from '../../src/transport/publish/publish.ts';

@@ -10,7 +10,7 @@ type RefusalKind = 'rate_limited' | 'out_of_credit' | 'not_logged_in';
 const EMPTY =
   /^(?:ERROR: |Error: |API Error: |429 )*(?:Credit balance is too low|You['\u2019]re out of (?:usage )?credits|Your workspace is out of credits|You hit your spend cap|insufficient[_ ]quota|Quota exceeded\. Check your plan|You exceeded your current quota)/i;
 
-/** Reason why an agent CLI did no work, if waiting or a login fixes that (decision 20). */
+/** Reason why an agent CLI did no work, if waiting or a login fixes that (docs/decisions/13-runs.md). */
 export interface Refusal {
   kind: RefusalKind;
   /** The reported line: a single line without control characters, at most 300 characters long. */

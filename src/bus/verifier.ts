@@ -35,7 +35,7 @@ interface Doubt extends Question {
 }
 
 /**
- * A verifier of signatures of messages by their writers (decision 42), with the keys that are pinned on
+ * A verifier of signatures of messages by their writers (docs/decisions/16-signatures.md), with the keys that are pinned on
  * this machine. Without pinned keys this costs a check of one file; for a writer without a pinned key,
  * nothing more. A process is started once for each file that is signed by a pinned key of its writer.
  */

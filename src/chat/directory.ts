@@ -1,15 +1,15 @@
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import { tipOf, type Context } from '../operations/context.ts';
-import { listMemories, searchMemories } from '../operations/memory/list.ts';
+import { tipOf, type Context } from '../actions/context.ts';
+import { listMemories, searchMemories } from '../actions/memory/list.ts';
 import {
   assertFiles,
   attachmentOf,
   type Attachment,
   bytesOnDisk,
-} from '../operations/sending/attached.ts';
-import { listActors } from '../operations/setup/actors.ts';
-import { lastHeard } from '../operations/lookup/heard.ts';
+} from '../actions/sending/attached.ts';
+import { listActors } from '../actions/setup/actors.ts';
+import { lastHeard } from '../actions/lookup/heard.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { memorySuffix } from '../protocol/files/memory.ts';
 import { oneLine } from './clean.ts';

@@ -1,8 +1,8 @@
 import { fileInWords } from '../protocol/attached.ts';
-import { knownActors } from '../operations/setup/actors.ts';
-import { noteSeen } from '../operations/lookup/seen.ts';
-import type { Arrival } from '../operations/lookup/arrivals.ts';
-import type { Context } from '../operations/context.ts';
+import { knownActors } from '../actions/setup/actors.ts';
+import { noteSeen } from '../actions/lookup/seen.ts';
+import type { Arrival } from '../actions/lookup/arrivals.ts';
+import type { Context } from '../actions/context.ts';
 import { formatAddress, parseAddress } from '../protocol/address.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey } from '../protocol/layout.ts';

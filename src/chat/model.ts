@@ -1,4 +1,4 @@
-import type { Standing } from '../operations/tracing/thread.ts';
+import type { Standing } from '../actions/tracing/thread.ts';
 import type { Input } from './editing.ts';
 import { EMPTY, typed } from './editing.ts';
 import type { Attachment, ChannelRow, Choice, Entry, Opening, SentEntry } from './port.ts';

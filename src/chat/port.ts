@@ -1,7 +1,7 @@
 import type { Message } from '../protocol/message.ts';
-import type { Attachment } from '../operations/sending/attached.ts';
+import type { Attachment } from '../actions/sending/attached.ts';
 import type { WebForce } from '../api/api.ts';
-import type { Standing } from '../operations/tracing/thread.ts';
+import type { Standing } from '../actions/tracing/thread.ts';
 
 export type { Attachment };
 

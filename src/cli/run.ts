@@ -7,7 +7,7 @@ import type { Chosen } from './program.ts';
 import { GROUPS, type CommandSpec, camelCase, FROM, longName, optionsOf } from './command/spec.ts';
 import { escapeLines } from '../protocol/text/quoted.ts';
 import { withoutDispatch } from '../agents/dispatch-variables.ts';
-import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
+import { readAgentMode, type AgentMode } from '../actions/agent-mode.ts';
 import { shown } from '../protocol/text/result.ts';
 
 /**

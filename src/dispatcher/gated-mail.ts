@@ -15,7 +15,7 @@ import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages, type Placed } from '../protocol/reply.ts';
 
 /**
- * The mail that waits for somebody to approve a plan (decision 46): what was decided is found out from the
+ * The mail that waits for somebody to approve a plan (docs/decisions/15-gates.md): what was decided is found out from the
  * record of the bus, each time. An approved batch is due as soon as there is room; a denied one is answered
  * with the note. A gate that its tier does not ask for any more, or whose mail is gone or was answered
  * otherwise, is removed.

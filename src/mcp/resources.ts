@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../errors.ts';
-import { messageJson, memoryJson, readMessageJson } from '../operations/shapes/as-json.ts';
-import { tipOf } from '../operations/context.ts';
-import { log } from '../operations/reading/log.ts';
-import { showMemory } from '../operations/memory/list.ts';
-import { shownMessage } from '../operations/reading/read.ts';
+import { messageJson, memoryJson, readMessageJson } from '../actions/shapes/as-json.ts';
+import { tipOf } from '../actions/context.ts';
+import { log } from '../actions/reading/log.ts';
+import { showMemory } from '../actions/memory/list.ts';
+import { shownMessage } from '../actions/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './kit/call.ts';
 import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';

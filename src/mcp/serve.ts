@@ -20,13 +20,13 @@ import { memoryTools } from './tools/memory.ts';
 import { askingTools } from './tools/asking.ts';
 import { messageTools } from './tools/messages.ts';
 import { talkingTools } from './tools/talking.ts';
-import { knownActors } from '../operations/setup/actors.ts';
-import { templateFiles } from '../operations/setup/starter-files.ts';
+import { knownActors } from '../actions/setup/actors.ts';
+import { templateFiles } from '../actions/setup/starter-files.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
 import type { GetPromptResult } from './kit/sdk.ts';
-import { arrivals } from '../operations/lookup/arrivals.ts';
-import { tipOf, type Context } from '../operations/context.ts';
-import { waitForNews } from '../operations/reading/news.ts';
+import { arrivals } from '../actions/lookup/arrivals.ts';
+import { tipOf, type Context } from '../actions/context.ts';
+import { waitForNews } from '../actions/reading/news.ts';
 
 /**
  * Milliseconds that current calls are given after the client has gone; what they sent is safe

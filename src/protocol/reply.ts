@@ -143,7 +143,7 @@ export interface SendRequest {
 /**
  * Composes the messages of a `send`: addressees who sent something in the causal chain receive an answer to
  * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). An
- * addressee's answers to others do not count: woken by a reply to one, it would answer them (decision 36). An
+ * addressee's answers to others do not count: woken by a reply to one, it would answer them (docs/decisions/01-replies.md). An
  * answer goes to another channel only if its addressee wrote to the sender there.
  *
  * A message from a run to its asker is interim: a question back, or a note. The answer is the run's output

@@ -1,7 +1,7 @@
 import type { MessageRef } from './layout.ts';
 
 /**
- * Signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file but its own
+ * Signature of a message (docs/decisions/16-signatures.md): made and verified by `ssh-keygen -Y`, over the whole file but its own
  * line, together with the place of the file and the identity of its transport. So it covers recipients,
  * links, options and body exactly as they are in the file, and verifying requires no canonical form.
  */

@@ -231,7 +231,7 @@ interface Hit {
 /**
  * Looks for secrets with the rules that secretlint recommends. They are called without secretlint's own
  * engine, which keeps a record of each call for ever, prints its input if DEBUG says so, and puts the secret
- * into its message (docs/decisions/0044). A found secret never leaves a rule here: a translator that ignores
+ * into its message (docs/decisions/17-secrets-and-tools.md). A found secret never leaves a rule here: a translator that ignores
  * its arguments makes the messages.
  *
  * @throws Error any error of a rule: then the text counts as not screened

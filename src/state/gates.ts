@@ -8,7 +8,7 @@ interface GateDecision extends CountedDecision {
 }
 
 /**
- * A batch that waits for a decision on its plan, or whose plan was decided on (decision 46). Stored under
+ * A batch that waits for a decision on its plan, or whose plan was decided on (docs/decisions/15-gates.md). Stored under
  * these names; times are ISO 8601 UTC.
  */
 export interface Gate {

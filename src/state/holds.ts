@@ -1,6 +1,6 @@
 import { Rows, Cell } from '../store/rows.ts';
 
-/** An agent CLI's account that does not work at present (decision 20). Times are ISO 8601 UTC. */
+/** An agent CLI's account that does not work at present (docs/decisions/13-runs.md). Times are ISO 8601 UTC. */
 export interface Hold {
   /** The account: `claude`, or `claude at ~/.claude-work`. */
   id: string;

@@ -45,7 +45,7 @@ export type Acquired = { ok: true; release: () => Promise<void> } | { ok: false;
 /**
  * Returns the holder of a lock; undefined when it is free.
  *
- * A lock is held by the kernel, in the form of a transaction on an empty database (decision 5): it ends
+ * A lock is held by the kernel, in the form of a transaction on an empty database (docs/decisions/10-state.md): it ends
  * with its process, however that ends, and holds in every container on this machine. A file next to it
  * names the holder, for display.
  */

@@ -1,14 +1,14 @@
 import type { Gauge } from 'prom-client';
 import type { WebNow, WebBrokenFiles, WebSchedule } from '../api/api.ts';
-import { ownBill, type TierBill } from '../operations/reading/cost.ts';
-import { forAPerson, type ForAPerson } from '../operations/health/for-a-person.ts';
+import { ownBill, type TierBill } from '../actions/reading/cost.ts';
+import { forAPerson, type ForAPerson } from '../actions/health/for-a-person.ts';
 import type { Parts, EventCounts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
-import { brokenFiles } from '../operations/page/broken-files.ts';
-import type { Trace } from '../operations/page/recent.ts';
-import { schedulesHere } from '../operations/schedules/list.ts';
-import { namesOfSkills } from '../operations/skills/list.ts';
-import { subscriptionsHere } from '../operations/subscriptions/list.ts';
+import { brokenFiles } from '../actions/page/broken-files.ts';
+import type { Trace } from '../actions/page/recent.ts';
+import { schedulesHere } from '../actions/schedules/list.ts';
+import { namesOfSkills } from '../actions/skills/list.ts';
+import { subscriptionsHere } from '../actions/subscriptions/list.ts';
 
 /** The metrics at `/metrics`: the data of `/api/now` for Prometheus. */
 export class Metrics {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Context } from '../operations/context.ts';
-import { KeptMemories } from '../operations/memory/memories.ts';
-import { overview } from '../operations/page/overview.ts';
-import { Recent } from '../operations/page/recent.ts';
+import type { Context } from '../actions/context.ts';
+import { KeptMemories } from '../actions/memory/memories.ts';
+import { overview } from '../actions/page/overview.ts';
+import { Recent } from '../actions/page/recent.ts';
 import type { WebNow, WebPublishedEvent } from '../api/api.ts';
-import { publish } from '../operations/deliver.ts';
+import { publish } from '../actions/deliver.ts';
 import { Hub } from './hub.ts';
 import { problem, Refusal, problemOf } from './answers.ts';
 

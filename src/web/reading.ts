@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
-import { listChannels } from '../operations/reading/channels.ts';
-import { inboxPage } from '../operations/page/inbox-page.ts';
-import { messagePage, type PageInput, wholeMessage } from '../operations/page/message-page.ts';
-import { proposalPage } from '../operations/page/proposals.ts';
-import { noteShown } from '../operations/page/shown.ts';
-import { resolveFrom } from '../operations/lookup/resolve.ts';
-import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/reading/search.ts';
-import { thread } from '../operations/tracing/thread.ts';
+import { listChannels } from '../actions/reading/channels.ts';
+import { inboxPage } from '../actions/page/inbox-page.ts';
+import { messagePage, type PageInput, wholeMessage } from '../actions/page/message-page.ts';
+import { proposalPage } from '../actions/page/proposals.ts';
+import { noteShown } from '../actions/page/shown.ts';
+import { resolveFrom } from '../actions/lookup/resolve.ts';
+import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../actions/reading/search.ts';
+import { thread } from '../actions/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type {
   WebChannels,
@@ -21,7 +21,7 @@ import type {
 } from '../api/api.ts';
 import { packageVersion } from '../package.ts';
 import { moment, needed, only, part, relPath, sender, text, whole } from './params.ts';
-import { fileOfMessage, type ShownFile } from '../operations/page/shown-file.ts';
+import { fileOfMessage, type ShownFile } from '../actions/page/shown-file.ts';
 import { MAX_FILES } from '../protocol/attached.ts';
 import { route } from './route.ts';
 import { problem } from './answers.ts';

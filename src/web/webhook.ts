@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { WebPublishedEvent, WebWoken } from '../api/api.ts';
-import { publishEvent } from '../operations/subscriptions/event.ts';
-import { secretsOf } from '../operations/setup/secrets.ts';
-import { wake } from '../operations/upkeep/pause.ts';
+import { publishEvent } from '../actions/subscriptions/event.ts';
+import { secretsOf } from '../actions/setup/secrets.ts';
+import { wake } from '../actions/upkeep/pause.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isName } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';

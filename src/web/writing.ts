@@ -1,10 +1,10 @@
-import { endWarmSession } from '../operations/health/warm-sessions.ts';
-import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
-import { marksOf } from '../operations/page/keyed-marks.ts';
-import { queueSend, keepUpload } from '../operations/page/queue-send.ts';
+import { endWarmSession } from '../actions/health/warm-sessions.ts';
+import { retryDeadLetters } from '../actions/upkeep/dlq.ts';
+import { marksOf } from '../actions/page/keyed-marks.ts';
+import { queueSend, keepUpload } from '../actions/page/queue-send.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { CrosstalkError } from '../errors.ts';
-import { decideOnPage } from '../operations/page/proposals.ts';
+import { decideOnPage } from '../actions/page/proposals.ts';
 import type { WebDecided, WebFile, WebRetried, WebSent, WebSessionEnded } from '../api/api.ts';
 import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { LoggedMemoryJson, MemoryJson } from '../../src/operations/shapes/as-json.ts';
+import type { LoggedMemoryJson, MemoryJson } from '../../src/actions/shapes/as-json.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { machine, underTest } from './machine.ts';
 import { startModelServer, type ModelServer, type Script } from './server.ts';

@@ -6,8 +6,8 @@
 //   CHAOS_HOSTNAME=<name> what the machine calls itself, where it is one of several
 import { appendFileSync } from 'node:fs';
 import { onCrashPoint } from '../../src/crash-points.ts';
-import { dispatch } from '../../src/operations/dispatching/dispatch.ts';
-import { withContext } from '../../src/operations/context.ts';
+import { dispatch } from '../../src/actions/dispatching/dispatch.ts';
+import { withContext } from '../../src/actions/context.ts';
 import { rowsIn } from '../support/rows.ts';
 
 const {

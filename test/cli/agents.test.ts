@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AgentReport } from '../../src/operations/setup/agents.ts';
+import type { AgentReport } from '../../src/actions/setup/agents.ts';
 import { plan } from '../../src/cli/completion/complete.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { scratch } from '../support/bus.ts';

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { listen } from '../../src/dispatcher/socket/wake.ts';
 import type { WakeAnswer } from '../../src/dispatcher/socket/wake-lines.ts';
-import { withContext, type Context } from '../../src/operations/context.ts';
-import { ask } from '../../src/operations/sending/ask.ts';
-import { earlyAnswer } from '../../src/operations/sending/early-answer.ts';
+import { withContext, type Context } from '../../src/actions/context.ts';
+import { ask } from '../../src/actions/sending/ask.ts';
+import { earlyAnswer } from '../../src/actions/sending/early-answer.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { clockOf } from '../../src/operations/clock.ts';
+import { clockOf } from '../../src/actions/clock.ts';
 import { Bus } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
 import { until } from '../support/wait.ts';

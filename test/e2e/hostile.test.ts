@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Status } from '../../src/operations/health/report.ts';
+import type { Status } from '../../src/actions/health/report.ts';
 import { Bus } from '../support/bus.ts';
 import { examples } from '../support/form.ts';
 import { fixtures } from '../support/fixtures.ts';

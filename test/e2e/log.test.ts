@@ -118,8 +118,8 @@ it(
 it('log of twenty messages reads as much from a large transport as from a small one', async () => {
   const { host, folder } = await history();
   const reads = async (): Promise<number> => {
-    const { withContext } = await import('../../src/operations/context.ts');
-    const { log } = await import('../../src/operations/reading/log.ts');
+    const { withContext } = await import('../../src/actions/context.ts');
+    const { log } = await import('../../src/actions/reading/log.ts');
     const { signal } = new AbortController();
     return withContext(
       { env: { ...process.env, ...host.env }, cwd: host.dir },

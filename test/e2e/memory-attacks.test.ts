@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HEADINGS } from '../../src/protocol/text/structure.ts';
-import type { MemoryJson } from '../../src/operations/shapes/as-json.ts';
+import type { MemoryJson } from '../../src/actions/shapes/as-json.ts';
 import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { Bus, type Host } from '../support/bus.ts';

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { HEADINGS } from '../../src/protocol/text/structure.ts';
-import type { MemoryJson, LoggedMemoryJson } from '../../src/operations/shapes/as-json.ts';
+import type { MemoryJson, LoggedMemoryJson } from '../../src/actions/shapes/as-json.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { noteAt as note } from '../support/notes.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { machineZone } from '../../src/operations/clock.ts';
+import { machineZone } from '../../src/actions/clock.ts';
 import { Bus } from '../support/bus.ts';
 import { pass } from '../support/passes.ts';
 import { until } from '../support/wait.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect, it } from 'vitest';
 import { formatMemory, memoryFileAt } from '../../src/protocol/files/memory.ts';
-import type { SearchResult } from '../../src/operations/reading/search.ts';
+import type { SearchResult } from '../../src/actions/reading/search.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { byHand } from '../support/history.ts';
 import { Program } from '../support/process.ts';

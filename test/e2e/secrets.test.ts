@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Status } from '../../src/operations/health/report.ts';
+import type { Status } from '../../src/actions/health/report.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';

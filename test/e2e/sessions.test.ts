@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Cost } from '../../src/operations/reading/cost.ts';
+import type { Cost } from '../../src/actions/reading/cost.ts';
 import { Seal } from '../../src/store/seal.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';

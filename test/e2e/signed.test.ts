@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inboxLines, messageLines, threadLines } from '../../src/chat/bus-port.ts';
-import { withContext } from '../../src/operations/context.ts';
+import { withContext } from '../../src/actions/context.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventMarker, onceMarker } from '../../src/bus/automation/happened.ts';
 import { SubscriptionFiles } from '../../src/bus/automation/subscriptions.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { parseSubscription } from '../../src/protocol/automation/subscription.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';

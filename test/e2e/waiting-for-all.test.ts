@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import type { Cost } from '../../src/operations/reading/cost.ts';
+import type { Cost } from '../../src/actions/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Event, type Host, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';

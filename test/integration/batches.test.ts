@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Batches } from '../../src/dispatcher/batches.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Bus } from '../support/bus.ts';
 import { byHand, put, tipOf } from '../support/history.ts';
 

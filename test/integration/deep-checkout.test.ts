@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { deepFolder } from '../../src/transport/checkout/deep.ts';
 import { Git } from '../../src/transport/git/git.ts';
 import { nested, plant, tree } from '../support/bomb.ts';

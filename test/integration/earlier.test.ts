@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { historyBetween } from '../../src/bus/history.ts';
-import { withContext } from '../../src/operations/context.ts';
+import { withContext } from '../../src/actions/context.ts';
 import { Bus } from '../support/bus.ts';
 
 it('what two have said to each other before a message are the last messages before it, without it', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { QuestionLocks } from '../../src/dispatcher/question-locks.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { byHand, put, tipOf } from '../support/history.ts';

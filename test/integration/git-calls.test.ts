@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { FaultyMachine } from '../chaos/faulty-machine.ts';
 import type { Which } from '../chaos/git-shim.ts';
 

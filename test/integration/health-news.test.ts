@@ -1,4 +1,4 @@
-import { backlog } from '../../src/operations/doctor/news.ts';
+import { backlog } from '../../src/actions/doctor/news.ts';
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

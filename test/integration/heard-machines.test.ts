@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { formatBeat, parseBeat, type Beat } from '../../src/bell/beat.ts';
 import { Machines } from '../../src/dispatcher/bell/machines.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { saveHeartbeat, type HeardMachine, type Heartbeat } from '../../src/state/heartbeat.ts';
 import { Bus } from '../support/bus.ts';
 

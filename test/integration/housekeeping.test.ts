@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Housekeeping } from '../../src/dispatcher/serve.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { logs, RotatingLog, type LogLine } from '../../src/operations/tracing/logs.ts';
+import { logs, RotatingLog, type LogLine } from '../../src/actions/tracing/logs.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { withContext } from '../../src/operations/context.ts';
-import { ownState } from '../../src/operations/page/own-state.ts';
+import { withContext } from '../../src/actions/context.ts';
+import { ownState } from '../../src/actions/page/own-state.ts';
 import { acquire } from '../../src/state/lock.ts';
 import { Bus } from '../support/bus.ts';
 

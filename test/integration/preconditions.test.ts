@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { onCrashPoint } from '../../src/crash-points.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

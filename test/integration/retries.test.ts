@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Retries } from '../../src/dispatcher/retries.ts';
-import type { Context } from '../../src/operations/context.ts';
-import { retryDeadLetters } from '../../src/operations/upkeep/dlq.ts';
+import type { Context } from '../../src/actions/context.ts';
+import { retryDeadLetters } from '../../src/actions/upkeep/dlq.ts';
 import { DeadLetters, retryDelay, type DeadLetter } from '../../src/state/dead-letters.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RunBudget } from '../../src/state/run-budget.ts';

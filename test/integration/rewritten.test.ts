@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Written } from '../../src/state/written.ts';
 import { Store } from '../../src/store/store.ts';
 import { agent } from '../support/agents.ts';

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { withContext, type Context } from '../../src/operations/context.ts';
-import { stopService, uninstallService, install } from '../../src/operations/service/control.ts';
-import { thisMachine, type Machine } from '../../src/operations/service/machine.ts';
-import { planInstall, type InstallInput } from '../../src/operations/service/plan.ts';
-import { serviceStatus } from '../../src/operations/service/status.ts';
+import { withContext, type Context } from '../../src/actions/context.ts';
+import { stopService, uninstallService, install } from '../../src/actions/service/control.ts';
+import { thisMachine, type Machine } from '../../src/actions/service/machine.ts';
+import { planInstall, type InstallInput } from '../../src/actions/service/plan.ts';
+import { serviceStatus } from '../../src/actions/service/status.ts';
 import type { RunResult } from '../../src/service/run.ts';
 import { acquire } from '../../src/state/lock.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

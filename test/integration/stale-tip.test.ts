@@ -6,7 +6,7 @@ import { Known } from '../../src/dispatcher/intake/known.ts';
 import { MissingParents } from '../../src/dispatcher/intake/missing-parents.ts';
 import { Lag } from '../../src/dispatcher/intake/lag.ts';
 import { TickMeter } from '../../src/dispatcher/tick.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { Outbox } from '../../src/state/outbox.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inTurns } from '../../src/operations/publishing.ts';
+import { inTurns } from '../../src/actions/publishing.ts';
 import { Turns, type Turn } from '../../src/state/turn.ts';
 import { TurnFolder } from '../../src/state/turn-board.ts';
 import { Bus, scratch } from '../support/bus.ts';

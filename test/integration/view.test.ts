@@ -1,8 +1,8 @@
 // @module-tag long
 import { expect, it } from 'vitest';
-import { withContext } from '../../src/operations/context.ts';
-import { overview } from '../../src/operations/page/overview.ts';
-import { Recent } from '../../src/operations/page/recent.ts';
+import { withContext } from '../../src/actions/context.ts';
+import { overview } from '../../src/actions/page/overview.ts';
+import { Recent } from '../../src/actions/page/recent.ts';
 import { Bus } from '../support/bus.ts';
 import { tipOf } from '../support/history.ts';
 

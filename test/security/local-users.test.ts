@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, listen } from '../../src/dispatcher/socket/wake.ts';
-import { parseSendAnswer } from '../../src/operations/sending/handed.ts';
+import { parseSendAnswer } from '../../src/actions/sending/handed.ts';
 import { isPrivate } from '../../src/state/directory.ts';
 import { statePaths } from '../../src/state/state-paths.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

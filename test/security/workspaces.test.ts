@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { WorkspaceSweep } from '../../src/dispatcher/workspace-sweep.ts';
-import { withContext } from '../../src/operations/context.ts';
+import { withContext } from '../../src/actions/context.ts';
 import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
 import { isAgentSetting } from '../../src/agents/settings.ts';
 import { Mailboxes } from '../../src/protocol/mailbox.ts';

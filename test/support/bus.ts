@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { parseMessage, type Message } from '../../src/protocol/message.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { openTransport } from '../../src/actions/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { command, type Ran, type RunOptions } from './command.ts';

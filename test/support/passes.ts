@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { clockOf } from '../../src/operations/clock.ts';
+import { clockOf } from '../../src/actions/clock.ts';
 import type { LedgerLine } from '../../src/state/bills/ledger.ts';
 import { agent } from './agents.ts';
 import { events, type Bus, type Event, type Host } from './bus.ts';

@@ -8,7 +8,7 @@ import { shownServers } from '../../src/protocol/text/bell-servers.ts';
 import { withoutCredentials } from '../../src/credentials.ts';
 import { RungFetches } from '../../src/dispatcher/bell/far-bell.ts';
 import { Machines } from '../../src/dispatcher/bell/machines.ts';
-import { otherMachines } from '../../src/operations/lookup/machines.ts';
+import { otherMachines } from '../../src/actions/lookup/machines.ts';
 import type { Heartbeat } from '../../src/state/heartbeat.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 

@@ -7,7 +7,7 @@ import { commandLine, namesVariable, programToFind, setBy } from '../../src/agen
 import { interactive } from '../../src/agents/interactive.ts';
 import { isIn, namedPaths } from '../../src/agents/named-paths.ts';
 import { isAgentSetting } from '../../src/agents/settings.ts';
-import { findClis } from '../../src/operations/service/plan.ts';
+import { findClis } from '../../src/actions/service/plan.ts';
 import { runnerIn } from '../../src/service/run.ts';
 import { scratch } from '../support/bus.ts';
 import { SPELLINGS, tools, UNQUOTED } from '../support/spellings.ts';

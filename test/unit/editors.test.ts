@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withHeader } from '../../src/operations/setup/hosts.ts';
+import { withHeader } from '../../src/actions/setup/hosts.ts';
 import { parseSchedule } from '../../src/protocol/automation/schedule.ts';
 import { parseSubscription } from '../../src/protocol/automation/subscription.ts';
 import { parseProfile } from '../../src/protocol/files/actor.ts';

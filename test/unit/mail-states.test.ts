@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WebDelay } from '../../src/api/api.ts';
-import { deliveryOf, stateOf } from '../../src/operations/state/delivery.ts';
-import type { Local } from '../../src/operations/state/local.ts';
+import { deliveryOf, stateOf } from '../../src/actions/state/delivery.ts';
+import type { Local } from '../../src/actions/state/local.ts';
 import { shownStatesOf } from '../../src/page/live/model.ts';
 import { inWords, lookOf, present, presentAll, standingOf } from '../../src/present/state.ts';
 import { reasonInWords, withoutSequences } from '../../src/protocol/text/words.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { desktopOf } from '../../src/runner/notify.ts';
-import { waysOf, wording } from '../../src/operations/session/start.ts';
+import { waysOf, wording } from '../../src/actions/session/start.ts';
 import { said } from '../support/messages.ts';
 
 const NOTE = { summary: 'New from ann', body: 'a;b <i>&' };

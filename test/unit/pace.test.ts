@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { Rhythm } from '../../src/dispatcher/alarm.ts';
 import { expectsMore } from '../../src/dispatcher/tick.ts';
 import { intervalFor as intervalOf } from '../../src/dispatcher/pace.ts';
-import { servingCount } from '../../src/operations/dispatching/run-parts.ts';
-import { latencyText } from '../../src/operations/health/latency.ts';
+import { servingCount } from '../../src/actions/dispatching/run-parts.ts';
+import { latencyText } from '../../src/actions/health/latency.ts';
 import type { Heartbeat } from '../../src/state/heartbeat.ts';
 import { scratch } from '../support/bus.ts';
 

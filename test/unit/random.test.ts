@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { clockOf } from '../../src/operations/clock.ts';
+import { clockOf } from '../../src/actions/clock.ts';
 import { randomOfSystem } from '../../src/random.ts';
 
 it('bytes of the system’s generator are as many as were asked for, and others each time', () => {

@@ -8,7 +8,7 @@ import { messageFile } from '../../src/protocol/layout.ts';
 import { rules } from '../../src/secrets/rule-packages.ts';
 import { scan, Screen, type ScreenParts } from '../../src/secrets/screen.ts';
 import { isSuspicious } from '../../src/secrets/suspicious.ts';
-import { templateFiles } from '../../src/operations/setup/starter-files.ts';
+import { templateFiles } from '../../src/actions/setup/starter-files.ts';
 import { drawn, SECRETS } from '../support/secrets.ts';
 
 const kinds = Object.entries(SECRETS);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judge } from '../../src/operations/health/health.ts';
+import { judge } from '../../src/actions/health/health.ts';
 import type { Room } from '../../src/state/place/below.ts';
 
 type Facts = Parameters<typeof judge>[0];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Way } from '../../src/operations/sending/ask.ts';
+import { Way } from '../../src/actions/sending/ask.ts';
 
 describe('what is said of a question whose asker is interrupted', () => {
   it('is that nothing was sent until it is written to disk, and nothing is written after that', async () => {

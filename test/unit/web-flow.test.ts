@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { errandsOf } from '../../src/operations/page/errands.ts';
-import { draw } from '../../src/operations/page/flow.ts';
-import { byAge } from '../../src/operations/page/overview.ts';
-import type { Trace } from '../../src/operations/page/recent.ts';
+import { errandsOf } from '../../src/actions/page/errands.ts';
+import { draw } from '../../src/actions/page/flow.ts';
+import { byAge } from '../../src/actions/page/overview.ts';
+import type { Trace } from '../../src/actions/page/recent.ts';
 import type { WebRun } from '../../src/api/api.ts';
 
 const CHANNEL = '00000000-0000-4000-8000-000000000000';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Context } from '../../src/operations/context.ts';
+import type { Context } from '../../src/actions/context.ts';
 import { makeApp } from '../../src/web/serve.ts';
 import { makeParts } from '../../src/web/parts.ts';
 import * as packages from '../../src/web/web-packages.ts';

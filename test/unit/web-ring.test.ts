@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import type { Context } from '../../src/operations/context.ts';
+import type { Context } from '../../src/actions/context.ts';
 import { Hub } from '../../src/web/hub.ts';
 import { EventRing } from '../../src/web/ring.ts';
 import { eventStream } from '../../src/web/routes.ts';

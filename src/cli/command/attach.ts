@@ -1,8 +1,8 @@
-import { type Attachment, attachmentOf, bytesOnDisk } from '../../operations/sending/attached.ts';
+import { type Attachment, attachmentOf, bytesOnDisk } from '../../actions/sending/attached.ts';
 import { list, type Call, flag, inTransport, isYes } from './command.ts';
 import { basename } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { bytesInRun } from '../../operations/run-files.ts';
+import { bytesInRun } from '../../actions/run-files.ts';
 import { HIGHEST_BYTES, MAX_FILES } from '../../protocol/attached.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 
@@ -59,7 +59,7 @@ export async function assertText(call: Call, body: string): Promise<void> {
   if (name === undefined || ask === undefined || agentMode !== undefined || flag(call, 'anyway'))
     return;
   const hint = await inTransport(call, async (context) => {
-    const { listSkills, namesOfSkills } = await import('../../operations/skills/list.ts');
+    const { listSkills, namesOfSkills } = await import('../../actions/skills/list.ts');
     const { didYouMean } = await import('../../protocol/text/nearest.ts');
     if ((await namesOfSkills(context)).includes(name)) return undefined;
     const names = (await listSkills(context)).map((skill) => skill.name);

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import type { AgentMode } from '../../operations/agent-mode.ts';
+import type { AgentMode } from '../../actions/agent-mode.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { note, text, type Call } from './command.ts';
 import { readText, utf8 } from './stdin.ts';
@@ -81,7 +81,7 @@ async function readInRun(
   file: string,
   option: '--file' | '--schema' = '--file',
 ): Promise<string> {
-  const { bytesInRun } = await import('../../operations/run-files.ts');
+  const { bytesInRun } = await import('../../actions/run-files.ts');
   // What reads headers comes with it, and few commands need that.
   const { MAX_MESSAGE_BYTES } = await import('../../protocol/message.ts');
   const bytes = await bytesInRun(mode, cwd, file, { option, limit: MAX_MESSAGE_BYTES });

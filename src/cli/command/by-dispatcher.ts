@@ -5,9 +5,9 @@ import {
   runHasEnded,
   type RunRequest,
   type RunWork,
-} from '../../operations/sending/in-run.ts';
-import { newIdempotencyKey } from '../../operations/sending/handed.ts';
-import { clockOf } from '../../operations/clock.ts';
+} from '../../actions/sending/in-run.ts';
+import { newIdempotencyKey } from '../../actions/sending/handed.ts';
+import { clockOf } from '../../actions/clock.ts';
 import { note, type Call } from './command.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
-import type { Context } from '../../operations/context.ts';
+import type { Context } from '../../actions/context.ts';
 import { escapeLines } from '../../protocol/text/quoted.ts';
 import type { Io } from './io.ts';
 
@@ -72,7 +72,7 @@ export async function inTransport<T>(
   { anyVersion = false }: { anyVersion?: boolean | 'told' } = {},
 ): Promise<T> {
   const { io } = call;
-  const { withContext } = await import('../../operations/context.ts');
+  const { withContext } = await import('../../actions/context.ts');
   return withContext(
     {
       env: io.env,
@@ -88,7 +88,7 @@ export async function inTransport<T>(
       ...given(call, 'transport'),
     },
     async (context) => {
-      const { beginSeen } = await import('../../operations/lookup/seen.ts');
+      const { beginSeen } = await import('../../actions/lookup/seen.ts');
       await beginSeen(context);
       return work(context);
     },

@@ -1,5 +1,5 @@
-import { approve, knownHost } from '../../operations/setup/approvals.ts';
-import { refreshOrNote, type Context } from '../../operations/context.ts';
+import { approve, knownHost } from '../../actions/setup/approvals.ts';
+import { refreshOrNote, type Context } from '../../actions/context.ts';
 import {
   type HeldChange,
   nameText,

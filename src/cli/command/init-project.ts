@@ -1,7 +1,7 @@
 import { withoutWebToken } from '../../credentials.ts';
-import { withContext } from '../../operations/context.ts';
-import { signAndPin } from '../../operations/keys/pinning.ts';
-import type { InitInput, Initialised } from '../../operations/setup/input.ts';
+import { withContext } from '../../actions/context.ts';
+import { signAndPin } from '../../actions/keys/pinning.ts';
+import type { InitInput, Initialised } from '../../actions/setup/input.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { flag, given, isYes, note, type Call } from './command.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentMode } from '../../operations/agent-mode.ts';
+import type { AgentMode } from '../../actions/agent-mode.ts';
 import type { Clock } from '../../clock.ts';
 import { userInfo } from 'node:os';
 

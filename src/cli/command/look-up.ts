@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
-import { askDispatcher } from '../../operations/sending/in-run.ts';
-import type { LookedUp } from '../../operations/sending/look-up.ts';
-import { newIdempotencyKey } from '../../operations/sending/handed.ts';
-import { clockOf } from '../../operations/clock.ts';
+import { askDispatcher } from '../../actions/sending/in-run.ts';
+import type { LookedUp } from '../../actions/sending/look-up.ts';
+import { newIdempotencyKey } from '../../actions/sending/handed.ts';
+import { clockOf } from '../../actions/clock.ts';
 import { note, type Call } from './command.ts';
 import { camelCase, longName, optionsOf, type CommandSpec } from './spec.ts';
 

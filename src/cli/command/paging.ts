@@ -30,7 +30,7 @@ export function paging(
       isOver = true;
       const text = parts.splice(0).join('');
       if (text.split('\n').length > screen.lines) {
-        const { runPager } = await import('../../operations/session/pager.ts');
+        const { runPager } = await import('../../actions/session/pager.ts');
         if (await runPager(surroundings, text, `crosstalk ${name}`).catch(() => false)) return;
       }
       if (text !== '') screen.write(text);

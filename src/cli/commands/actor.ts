@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
-import { listActors, showActor } from '../../operations/setup/actors.ts';
-import { sandboxSuggestion } from '../../operations/setup/workdir-option.ts';
-import { shownServers } from '../../operations/setup/actor-servers.ts';
-import { addActor, type AddedActor, namesOfHands } from '../../operations/setup/add-actor.ts';
-import { changingHost } from '../../operations/setup/hosts.ts';
+import { listActors, showActor } from '../../actions/setup/actors.ts';
+import { sandboxSuggestion } from '../../actions/setup/workdir-option.ts';
+import { shownServers } from '../../actions/setup/actor-servers.ts';
+import { addActor, type AddedActor, namesOfHands } from '../../actions/setup/add-actor.ts';
+import { changingHost } from '../../actions/setup/hosts.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import {
   flag,

@@ -1,5 +1,5 @@
 import { withoutWebToken } from '../../credentials.ts';
-import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
+import { findAgents, type AgentReport } from '../../actions/setup/agents.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';

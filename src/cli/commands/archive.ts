@@ -5,8 +5,8 @@ import {
   restore,
   type Archived,
   type ArchiveInput,
-} from '../../operations/upkeep/archive.ts';
-import type { Context } from '../../operations/context.ts';
+} from '../../actions/upkeep/archive.ts';
+import type { Context } from '../../actions/context.ts';
 import { isYes, flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 import { table } from '../view/render.ts';

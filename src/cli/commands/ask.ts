@@ -1,8 +1,8 @@
-import { ask, type Asked, type AskEvents, type Reached } from '../../operations/sending/ask.ts';
-import type { SendInput } from '../../operations/sending/input.ts';
-import { firstPath, newIdempotencyKey } from '../../operations/sending/handed.ts';
-import { clockOf } from '../../operations/clock.ts';
-import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
+import { ask, type Asked, type AskEvents, type Reached } from '../../actions/sending/ask.ts';
+import type { SendInput } from '../../actions/sending/input.ts';
+import { firstPath, newIdempotencyKey } from '../../actions/sending/handed.ts';
+import { clockOf } from '../../actions/clock.ts';
+import { messageJson, repliedJson } from '../../actions/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
 import { branchInWords } from '../../protocol/text/words.ts';

@@ -1,4 +1,4 @@
-import { attachOperator } from '../../operations/session/open.ts';
+import { attachOperator } from '../../actions/session/open.ts';
 import { given, inTransport, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 

@@ -1,9 +1,9 @@
 import { countOf } from '../../protocol/text/words.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { createChannel, listChannels } from '../../operations/reading/channels.ts';
-import { archiveChannel } from '../../operations/reading/archive-channel.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { channelJson } from '../../operations/shapes/as-json.ts';
+import { createChannel, listChannels } from '../../actions/reading/channels.ts';
+import { archiveChannel } from '../../actions/reading/archive-channel.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
+import { channelJson } from '../../actions/shapes/as-json.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';

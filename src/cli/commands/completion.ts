@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { print, type Call, text } from '../command/command.ts';
 import { isShell, SCRIPTS, SHELLS } from '../completion/scripts.ts';
-import { liveCandidates } from '../../operations/completion/candidates.ts';
+import { liveCandidates } from '../../actions/completion/candidates.ts';
 import { plan } from '../completion/complete.ts';
 import type { Candidate, CompletionPlan } from '../completion/values.ts';
 import { matching, bashQuoted, unquoted } from '../completion/completed.ts';

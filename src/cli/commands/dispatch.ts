@@ -3,15 +3,15 @@ import { dirname, resolve } from 'node:path';
 import { withoutCredentialsIn } from '../../credentials.ts';
 import { levelOf, type EventName, type LogFields, type Log } from '../../log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { dispatch } from '../../operations/dispatching/dispatch.ts';
-import { RotatingLog } from '../../operations/tracing/logs.ts';
+import { dispatch } from '../../actions/dispatching/dispatch.ts';
+import { RotatingLog } from '../../actions/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call, print } from '../command/command.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { HOST, SHARED_STATE, type CommandSpec } from '../command/spec.ts';
 import { liveView } from '../view/live.ts';
-import { wake } from '../../operations/upkeep/pause.ts';
+import { wake } from '../../actions/upkeep/pause.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -6,9 +6,9 @@ import {
   listDeadLetters,
   retryDeadLetters,
   type DeadLetter,
-} from '../../operations/upkeep/dlq.ts';
-import { printedFor } from '../../operations/watching/printed.ts';
-import type { Context } from '../../operations/context.ts';
+} from '../../actions/upkeep/dlq.ts';
+import { printedFor } from '../../actions/watching/printed.ts';
+import type { Context } from '../../actions/context.ts';
 import { EXIT } from '../command/io.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';

@@ -1,13 +1,13 @@
-import type { Context } from '../../operations/context.ts';
-import { isBroken } from '../../operations/doctor/check.ts';
-import { doctor } from '../../operations/doctor/doctor.ts';
+import type { Context } from '../../actions/context.ts';
+import { isBroken } from '../../actions/doctor/check.ts';
+import { doctor } from '../../actions/doctor/doctor.ts';
 import { inTransport, print, text, type Call, flag } from '../command/command.ts';
 import { painter } from '../view/render.ts';
 import { EXIT } from '../command/io.ts';
 import { localTimes } from '../../present/times.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';
 import { countOf } from '../../protocol/text/words.ts';
-import { buildIndex } from '../../operations/index/indexing.ts';
+import { buildIndex } from '../../actions/index/indexing.ts';
 
 const INDEX: CommandSpec = {
   name: 'doctor index',

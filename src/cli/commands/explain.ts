@@ -3,10 +3,10 @@ import {
   type Explanation,
   sessionLines,
   steeringLine,
-} from '../../operations/tracing/explain.ts';
+} from '../../actions/tracing/explain.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/words.ts';
-import { describeFacts } from '../../operations/tracing/facts.ts';
+import { describeFacts } from '../../actions/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 

@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
-import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
-import { reject } from '../../operations/setup/reject.ts';
-import { changingHost, listHosts } from '../../operations/setup/hosts.ts';
-import type { Context } from '../../operations/context.ts';
+import { approve, knownHost, showHost, type HostShown } from '../../actions/setup/approvals.ts';
+import { reject } from '../../actions/setup/reject.ts';
+import { changingHost, listHosts } from '../../actions/setup/hosts.ts';
+import type { Context } from '../../actions/context.ts';
 import { wholeOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';

@@ -3,8 +3,8 @@ import { relative } from 'node:path';
 import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import type { Initialised } from '../../operations/setup/input.ts';
-import { init } from '../../operations/setup/init.ts';
+import type { Initialised } from '../../actions/setup/input.ts';
+import { init } from '../../actions/setup/init.ts';
 import { projectInput, projectLines } from '../command/init-project.ts';
 import {
   flag,
@@ -22,7 +22,7 @@ import { promptsOn, type Prompts } from '../conversation/prompts.ts';
 import { run as ask } from './ask.ts';
 import { run as dispatch } from './dispatch.ts';
 import { run as service } from './service.ts';
-import { missingProgram } from '../../operations/setup/actors.ts';
+import { missingProgram } from '../../actions/setup/actors.ts';
 
 /** What it takes in a project, whose own remote carries the bus. */
 const IN_PROJECT: NonNullable<CommandSpec['options']> = [

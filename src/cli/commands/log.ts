@@ -1,12 +1,12 @@
 import { CrosstalkError } from '../../errors.ts';
-import { messageJson } from '../../operations/shapes/as-json.ts';
+import { messageJson } from '../../actions/shapes/as-json.ts';
 import {
   follow,
   log,
   type LogEntry,
   type LogInput,
   type LogPage,
-} from '../../operations/reading/log.ts';
+} from '../../actions/reading/log.ts';
 import { optionLines } from '../../protocol/talk.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';

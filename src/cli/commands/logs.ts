@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { logs, type LogLine } from '../../operations/tracing/logs.ts';
+import { logs, type LogLine } from '../../actions/tracing/logs.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { flag, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';

@@ -5,7 +5,7 @@ import { launchOf } from '../../mcp/install/launch.ts';
 import { clientOf, planSettings, type SettingsPlan } from '../../mcp/install/plan.ts';
 import { writePlan } from '../../mcp/install/write.ts';
 import { serve } from '../../mcp/serve.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import {
   flag,
   given,

@@ -1,15 +1,15 @@
 import { countOf } from '../../protocol/text/words.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { memoryRequest } from '../../operations/sending/in-run.ts';
-import { addedMemoryJson, memoryJson, loggedMemoryJson } from '../../operations/shapes/as-json.ts';
-import { addMemory, type MemoryInput, type AddedMemory } from '../../operations/memory/add.ts';
-import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
+import { memoryRequest } from '../../actions/sending/in-run.ts';
+import { addedMemoryJson, memoryJson, loggedMemoryJson } from '../../actions/shapes/as-json.ts';
+import { addMemory, type MemoryInput, type AddedMemory } from '../../actions/memory/add.ts';
+import { exportMemories, importMemories } from '../../actions/memory/folder.ts';
 import {
   listMemories,
   searchMemories,
   showMemory,
   type ListedMemory,
-} from '../../operations/memory/list.ts';
+} from '../../actions/memory/list.ts';
 import { memorySuffix, type MemoryChange } from '../../protocol/files/memory.ts';
 import { readBody } from '../command/body.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
@@ -30,8 +30,8 @@ import {
   changeMemory,
   type ChangedMemory,
   type MemoryChangeInput,
-} from '../../operations/memory/change.ts';
-import { memoryLog, type LoggedMemory } from '../../operations/memory/log.ts';
+} from '../../actions/memory/change.ts';
+import { memoryLog, type LoggedMemory } from '../../actions/memory/log.ts';
 import { limitOf } from '../command/values.ts';
 import { ALLOW_SECRET, NO_SECRETS, FROM, type CommandSpec } from '../command/spec.ts';
 

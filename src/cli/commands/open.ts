@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { openActor } from '../../operations/session/open.ts';
+import { openActor } from '../../actions/session/open.ts';
 import { given, inTransport, text, type Call } from '../command/command.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';

@@ -1,7 +1,7 @@
 import { countOf, reasonInWords } from '../../protocol/text/words.ts';
-import type { Context } from '../../operations/context.ts';
+import type { Context } from '../../actions/context.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { pause, resume, resumeFor } from '../../operations/upkeep/pause.ts';
+import { pause, resume, resumeFor } from '../../actions/upkeep/pause.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 

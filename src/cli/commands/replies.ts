@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { noteSeen } from '../../operations/lookup/seen.ts';
-import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
+import { noteSeen } from '../../actions/lookup/seen.ts';
+import { replies, type RepliesInput } from '../../actions/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { TIMEOUT, NO_WAITING, type CommandSpec } from '../command/spec.ts';

@@ -6,7 +6,7 @@ import {
   search,
   type SearchHit,
   type SearchResult,
-} from '../../operations/reading/search.ts';
+} from '../../actions/reading/search.ts';
 import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';

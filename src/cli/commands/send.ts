@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { SendInput } from '../../operations/sending/input.ts';
-import { send, type Sender } from '../../operations/sending/send.ts';
+import type { SendInput } from '../../actions/sending/input.ts';
+import { send, type Sender } from '../../actions/sending/send.ts';
 import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
@@ -111,7 +111,7 @@ export function addressing(call: Call): Partial<SendInput> {
 
 /** Sends it for the work that is under way; what does that is needed by few. */
 async function sayNow(call: Call, input: SendInput): Promise<number> {
-  const { steer, WHAT_HAPPENS } = await import('../../operations/sending/steer.ts');
+  const { steer, WHAT_HAPPENS } = await import('../../actions/sending/steer.ts');
   const attachments = await readAttachments(call);
   const noteLeftOut = lookAtStdin(call);
   await inTransport(call, (context) =>

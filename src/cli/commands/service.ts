@@ -4,21 +4,21 @@ import {
   stopService,
   uninstallService,
   install,
-} from '../../operations/service/control.ts';
+} from '../../actions/service/control.ts';
 import {
   thisMachine,
   type Machine,
   isForAnother,
   serviceUser,
-} from '../../operations/service/machine.ts';
+} from '../../actions/service/machine.ts';
 import {
   planInstall,
   typed,
   type InstallInput,
   type InstallPlan,
-} from '../../operations/service/plan.ts';
-import { serviceStatus, type ServiceStatus } from '../../operations/service/status.ts';
-import type { Context } from '../../operations/context.ts';
+} from '../../actions/service/plan.ts';
+import { serviceStatus, type ServiceStatus } from '../../actions/service/status.ts';
+import type { Context } from '../../actions/context.ts';
 import {
   isYes,
   flag,

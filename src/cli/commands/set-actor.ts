@@ -1,9 +1,9 @@
-import { readRecords } from '../../operations/state/local.ts';
-import type { Context } from '../../operations/context.ts';
-import { triedInSandbox } from '../../operations/sandbox/run.ts';
-import { changingHost } from '../../operations/setup/hosts.ts';
-import { removeWithProfile } from '../../operations/setup/edit-actor.ts';
-import { setActor } from '../../operations/setup/set-actor.ts';
+import { readRecords } from '../../actions/state/local.ts';
+import type { Context } from '../../actions/context.ts';
+import { triedInSandbox } from '../../actions/sandbox/run.ts';
+import { changingHost } from '../../actions/setup/hosts.ts';
+import { removeWithProfile } from '../../actions/setup/edit-actor.ts';
+import { setActor } from '../../actions/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { optionText } from '../../protocol/approval/approval.ts';
 import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';

@@ -1,13 +1,13 @@
 import { countOf } from '../../protocol/text/words.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/approval.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { type Status } from '../../operations/health/report.ts';
-import { latencyText } from '../../operations/health/latency.ts';
-import { status } from '../../operations/health/status.ts';
+import { type Status } from '../../actions/health/report.ts';
+import { latencyText } from '../../actions/health/latency.ts';
+import { status } from '../../actions/health/status.ts';
 import { writtenAt } from '../../protocol/layout.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import { sessionRows, warmRows, warmTitle, gatedRows, inboxRows } from '../view/machine.ts';
-import type { Context } from '../../operations/context.ts';
+import type { Context } from '../../actions/context.ts';
 import { type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { countOf } from '../../protocol/text/words.ts';
-import { recreate, sync } from '../../operations/sync.ts';
+import { recreate, sync } from '../../actions/sync.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 

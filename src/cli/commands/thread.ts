@@ -1,9 +1,9 @@
-import type { Context } from '../../operations/context.ts';
-import { cost, type CostRow } from '../../operations/reading/cost.ts';
-import { thread } from '../../operations/tracing/thread.ts';
+import type { Context } from '../../actions/context.ts';
+import { cost, type CostRow } from '../../actions/reading/cost.ts';
+import { thread } from '../../actions/tracing/thread.ts';
 import type { WebState, WebThread, WebThreadNode } from '../../api/api.ts';
 import { inWords, presentAll, type Reader, type Tone } from '../../present/state.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
 import { firedText, countOf, dollars, grouped } from '../../protocol/text/words.ts';
 import { suffixOf } from '../../protocol/layout.ts';

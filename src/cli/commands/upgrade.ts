@@ -1,4 +1,4 @@
-import { upgrade } from '../../operations/setup/starter-files.ts';
+import { upgrade } from '../../actions/setup/starter-files.ts';
 import { flag, inTransport, print, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 

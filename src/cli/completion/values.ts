@@ -1,5 +1,5 @@
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
-import { COST_BY } from '../../operations/reading/cost-by.ts';
+import { COST_BY } from '../../actions/reading/cost-by.ts';
 import { MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { SHELLS } from './scripts.ts';

@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { Context } from '../../operations/context.ts';
-import { status } from '../../operations/health/status.ts';
-import type { Status } from '../../operations/health/report.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import type { Context } from '../../actions/context.ts';
+import { status } from '../../actions/health/status.ts';
+import type { Status } from '../../actions/health/report.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import { VERSION_FILE } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { inTransport, type Call } from '../command/command.ts';

@@ -7,16 +7,16 @@ import {
   type AgentState,
   findAgents,
   type AgentReport,
-} from '../../operations/setup/agents.ts';
-import { DEFAULTS, type Answers } from '../../operations/setup/input.ts';
+} from '../../actions/setup/agents.ts';
+import { DEFAULTS, type Answers } from '../../actions/setup/input.ts';
 import {
   fitsSandbox,
   chosenWorkdir,
   repositoryHere,
   type WorkdirInput,
-} from '../../operations/setup/workdir-option.ts';
-import { isShared, nameProblem, writerHere } from '../../operations/setup/writer.ts';
-import { thisMachine, lasts } from '../../operations/service/machine.ts';
+} from '../../actions/setup/workdir-option.ts';
+import { isShared, nameProblem, writerHere } from '../../actions/setup/writer.ts';
+import { thisMachine, lasts } from '../../actions/service/machine.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { text, type Call } from '../command/command.ts';

@@ -1,7 +1,7 @@
-import type { Status } from '../../operations/health/report.ts';
+import type { Status } from '../../actions/health/report.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import type { ActorInfo } from '../../operations/setup/actors.ts';
-import type { shownServers, ShownServer } from '../../operations/setup/actor-servers.ts';
+import type { ActorInfo } from '../../actions/setup/actors.ts';
+import type { shownServers, ShownServer } from '../../actions/setup/actor-servers.ts';
 import { shortName } from './message.ts';
 import {
   type HeldChange,

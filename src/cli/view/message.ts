@@ -1,6 +1,6 @@
 import { suffixOf } from '../../protocol/layout.ts';
 import { colourless, type painter } from './render.ts';
-import type { PutFile } from '../../operations/reading/message-files.ts';
+import type { PutFile } from '../../actions/reading/message-files.ts';
 import { sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Call } from '../command/command.ts';

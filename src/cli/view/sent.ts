@@ -1,6 +1,6 @@
-import { sentJson } from '../../operations/shapes/as-json.ts';
-import type { Sent } from '../../operations/sending/input.ts';
-import type { SendOptions } from '../../operations/sending/send.ts';
+import { sentJson } from '../../actions/shapes/as-json.ts';
+import type { Sent } from '../../actions/sending/input.ts';
+import type { SendOptions } from '../../actions/sending/send.ts';
 import { note, print, type Call } from '../command/command.ts';
 import { queuedLine } from '../../present/state.ts';
 

@@ -1,13 +1,13 @@
-import type { AskEvents } from '../../operations/sending/ask.ts';
-import type { Replied, Ending } from '../../operations/reading/replies.ts';
-import type { Sent } from '../../operations/sending/input.ts';
+import type { AskEvents } from '../../actions/sending/ask.ts';
+import type { Replied, Ending } from '../../actions/reading/replies.ts';
+import type { Sent } from '../../actions/sending/input.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { optionLines } from '../../protocol/talk.ts';
 import type { Located } from '../../protocol/message.ts';
 import { note, type Call, print, text } from '../command/command.ts';
 import { colourless, indent, painter } from './render.ts';
-import { repliedJson } from '../../operations/shapes/as-json.ts';
+import { repliedJson } from '../../actions/shapes/as-json.ts';
 import { markOf } from '../../protocol/owed.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
 import { durationOf } from '../command/values.ts';
@@ -127,7 +127,7 @@ export class Talk {
         this.#hear(word, answer, asker);
       },
       answerWith: async (...given) => {
-        const { answerShown } = await import('../../operations/deciding/choice.ts');
+        const { answerShown } = await import('../../actions/deciding/choice.ts');
         return answerShown(...given);
       },
       isOver: async ({ state }) => state === 'FAILED' || (await this.#replied) === 'silent',

@@ -13,7 +13,7 @@ export interface Refused {
 }
 
 /**
- * Judges a batch by whose tasks its tier serves (`only_from`, decision 42); before a run begins, and
+ * Judges a batch by whose tasks its tier serves (`only_from`, docs/decisions/16-signatures.md); before a run begins, and
  * again when an operator has released its mail.
  *
  * @returns undefined when all of it is accepted

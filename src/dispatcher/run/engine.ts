@@ -14,7 +14,7 @@ import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { ServeRun } from './endpoint.ts';
 import type { Guards } from './guards.ts';
 
-/** What takes in mail, runs agents and records what came of it; constructed in operations/dispatching. */
+/** What takes in mail, runs agents and records what came of it; constructed in actions/dispatching. */
 export interface Engine extends DispatcherApp {
   /** Links between messages of a channel, and into others. */
   links: ChannelLinks;

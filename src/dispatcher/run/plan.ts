@@ -21,7 +21,7 @@ export type Planned = Extract<JobResult, { kind: 'planned' }>;
 
 /**
  * What a gate makes of a job: it plans, in the tier's planning mode, until a plan for exactly its mail is
- * approved; an approved one reads what the plan has read (decision 46).
+ * approved; an approved one reads what the plan has read (docs/decisions/15-gates.md).
  *
  * @param job as it would be without a gate
  */

@@ -12,7 +12,7 @@ const FORGOTTEN_MS = 24 * 3_600_000;
 const FINDS_OUT_MS = 120_000;
 
 /**
- * The accounts of agent CLIs that refuse to work at the moment (decision 20).
+ * The accounts of agent CLIs that refuse to work at the moment (docs/decisions/13-runs.md).
  *
  * The life of a hold: a run is refused → held until a time → due, through that time, a login or
  * `crosstalk resume` → one run is let through and finds out, while all others still wait → held

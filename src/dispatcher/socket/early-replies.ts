@@ -35,7 +35,7 @@ interface Waiting {
 /**
  * The replies that this dispatcher pushes, told as soon as the remote has taken them to a command that
  * has just asked and knows nothing else to look for. It need not open the transport for that
- * (docs/decisions/0057).
+ * (docs/decisions/28-starting.md).
  */
 export class EarlyReplies {
   readonly #closed: AbortSignal;

@@ -1,5 +1,5 @@
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { withContext, type Context } from '../../operations/context.ts';
+import { withContext, type Context } from '../../actions/context.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { ServerSurroundings, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';

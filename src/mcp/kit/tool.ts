@@ -1,10 +1,10 @@
-import type { Context } from '../../operations/context.ts';
-import { type Surroundings, writerOf } from '../../operations/locate.ts';
+import type { Context } from '../../actions/context.ts';
+import { type Surroundings, writerOf } from '../../actions/locate.ts';
 import type { sdk, z as Zod } from './sdk.ts';
 import { type Untrusted, oneLine } from './untrusted.ts';
 import { isName, toName } from '../../protocol/layout.ts';
-import { readMessage } from '../../operations/reading/read.ts';
-import { replies, type Ending, type Replied } from '../../operations/reading/replies.ts';
+import { readMessage } from '../../actions/reading/read.ts';
+import { replies, type Ending, type Replied } from '../../actions/reading/replies.ts';
 
 /** The packages that are loaded when the server starts. */
 export type Sdk = typeof sdk;

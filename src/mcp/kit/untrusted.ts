@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { withoutTrailing } from '../../protocol/text/quoted.ts';
-import type { MessageJson } from '../../operations/shapes/as-json.ts';
+import type { MessageJson } from '../../actions/shapes/as-json.ts';
 
 /** The most characters of one text in a result; the rest can be read from where it was cut. */
 export const TEXT_LIMIT = 16_000;

@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
-import { ask, type Asked } from '../../operations/sending/ask.ts';
-import type { Context } from '../../operations/context.ts';
-import { messageJson } from '../../operations/shapes/as-json.ts';
+import { ask, type Asked } from '../../actions/sending/ask.ts';
+import type { Context } from '../../actions/context.ts';
+import { messageJson } from '../../actions/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';

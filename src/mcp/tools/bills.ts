@@ -1,5 +1,5 @@
-import { COST_BY } from '../../operations/reading/cost-by.ts';
-import { cost } from '../../operations/reading/cost.ts';
+import { COST_BY } from '../../actions/reading/cost-by.ts';
+import { cost } from '../../actions/reading/cost.ts';
 import { shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sinceOf } from './looking.ts';
 

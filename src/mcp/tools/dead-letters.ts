@@ -1,4 +1,4 @@
-import { listDeadLetters, retryDeadLetters } from '../../operations/upkeep/dlq.ts';
+import { listDeadLetters, retryDeadLetters } from '../../actions/upkeep/dlq.ts';
 import { shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
 type Letters = Awaited<ReturnType<typeof listDeadLetters>>;

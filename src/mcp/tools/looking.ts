@@ -1,10 +1,10 @@
-import { channelJson } from '../../operations/shapes/as-json.ts';
-import { listActors } from '../../operations/setup/actors.ts';
-import { listChannels } from '../../operations/reading/channels.ts';
-import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../operations/reading/search.ts';
-import { status } from '../../operations/health/status.ts';
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { thread } from '../../operations/tracing/thread.ts';
+import { channelJson } from '../../actions/shapes/as-json.ts';
+import { listActors } from '../../actions/setup/actors.ts';
+import { listChannels } from '../../actions/reading/channels.ts';
+import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../actions/reading/search.ts';
+import { status } from '../../actions/health/status.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
+import { thread } from '../../actions/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { inWords, presentAll } from '../../present/state.ts';

@@ -1,6 +1,6 @@
-import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
-import { addMemory } from '../../operations/memory/add.ts';
-import { searchMemories } from '../../operations/memory/list.ts';
+import { addedMemoryJson, memoryJson } from '../../actions/shapes/as-json.ts';
+import { addMemory } from '../../actions/memory/add.ts';
+import { searchMemories } from '../../actions/memory/list.ts';
 import { MAX_SUPERSEDED, MEMORY_CHANGES, MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 

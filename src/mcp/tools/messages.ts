@@ -3,10 +3,10 @@ import {
   readMessageJson,
   repliedJson,
   sentJson,
-} from '../../operations/shapes/as-json.ts';
-import { shownMessage } from '../../operations/reading/read.ts';
-import { send } from '../../operations/sending/send.ts';
-import { steer, WHAT_HAPPENS } from '../../operations/sending/steer.ts';
+} from '../../actions/shapes/as-json.ts';
+import { shownMessage } from '../../actions/reading/read.ts';
+import { send } from '../../actions/sending/send.ts';
+import { steer, WHAT_HAPPENS } from '../../actions/sending/steer.ts';
 import {
   defined,
   shapes,
@@ -18,7 +18,7 @@ import {
   awaitReplies,
 } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';
-import type { Replied } from '../../operations/reading/replies.ts';
+import type { Replied } from '../../actions/reading/replies.ts';
 import { reasonsOf } from '../../present/replies.ts';
 
 /** The default wait in seconds; most clients limit a call to a minute. */

@@ -1,8 +1,8 @@
-import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { inbox } from '../../operations/reading/inbox.ts';
-import { cancel } from '../../operations/sending/cancel.ts';
-import { reply } from '../../operations/sending/reply.ts';
-import { inboxJson, sentJson } from '../../operations/shapes/as-json.ts';
+import { resolveFrom } from '../../actions/lookup/resolve.ts';
+import { inbox } from '../../actions/reading/inbox.ts';
+import { cancel } from '../../actions/sending/cancel.ts';
+import { reply } from '../../actions/sending/reply.ts';
+import { inboxJson, sentJson } from '../../actions/shapes/as-json.ts';
 import { markedMessage } from '../kit/untrusted.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sharedInput } from './messages.ts';

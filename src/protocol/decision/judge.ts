@@ -123,7 +123,7 @@ export function whyIgnored(
  * Determines who decides on the proposals of a tier.
  *
  * An actor can't decide. So if a thread was started by one, as by a run in another thread, or by an actor of this
- * machine, it is the operator of the machine that asks (decision 46).
+ * machine, it is the operator of the machine that asks (docs/decisions/15-gates.md).
  *
  * @param approver as set in the tier
  * @param root the message that started the thread; undefined if unknown

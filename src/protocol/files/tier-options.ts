@@ -196,7 +196,7 @@ export function tierWorktree(
   };
 }
 
-/** The senders whose tasks a tier serves (decision 42). */
+/** The senders whose tasks a tier serves (docs/decisions/16-signatures.md). */
 export interface TierOnlyFrom {
   /** Names whose keys are pinned on the machine, or `pinned`; absent if the tier serves everybody. */
   onlyFrom?: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * Lines that Crosstalk itself writes in a prompt, and the mark for a line of foreign text that looks like one
- * (trust.md §4, decision 0024). The origin of a text does not matter: everything that Crosstalk did not write
+ * (trust.md §4, docs/decisions/03-prompts.md). The origin of a text does not matter: everything that Crosstalk did not write
  * goes through {@link quoted}.
  */
 

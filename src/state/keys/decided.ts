@@ -14,7 +14,7 @@ interface File {
 }
 
 /**
- * The record of the decisions that people have made on this machine (decision 46). Only the process of
+ * The record of the decisions that people have made on this machine (docs/decisions/15-gates.md). Only the process of
  * such a person adds to it, never a dispatcher: so nothing that a run passes to a dispatcher, in any way,
  * gets on this record. A crash between this record and the outbox leaves a decision on record that was
  * never written, which nobody can use: it is identified by its whole text.

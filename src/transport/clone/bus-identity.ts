@@ -10,7 +10,7 @@ import { knownTip } from './remote.ts';
 import type { SettingChange } from './settings.ts';
 
 /**
- * The identity of a transport, which signatures cover (decision 42): the id that `init` made, and the
+ * The identity of a transport, which signatures cover (docs/decisions/16-signatures.md): the id that `init` made, and the
  * place of the repository. The id is a file of the transport, where anyone who can push may write another
  * one, in particular that of another transport. So the place is the address by which this machine reaches
  * it, and both are recorded when it joins; a different identity in the transport is held like a changed

@@ -93,7 +93,7 @@ const LIMIT = 60_000;
 /**
  * Creates a simple-git for set-up commands, with the time limit of our own calls, no hooks, and no
  * variable that leads elsewhere or names a program; never in a repository that a run can write
- * (docs/decisions/0025).
+ * (docs/decisions/04-git.md).
  *
  * @param dir a folder that exists
  */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { widthOf } from '../../../src/chat/columns.ts';
 import { toClipboard } from '../../../src/chat/driver.ts';
-import { attachmentOf, type Attachment } from '../../../src/operations/sending/attached.ts';
+import { attachmentOf, type Attachment } from '../../../src/actions/sending/attached.ts';
 import { threadsOf } from '../../../src/chat/threads.ts';
 import { view } from '../../../src/chat/view.ts';
 import { entry, GENERAL, Model, RELEASE, relPath } from '../../support/chat-state.ts';

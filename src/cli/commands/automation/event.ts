@@ -1,4 +1,4 @@
-import { publishEvent, type PublishedEvent } from '../../../operations/subscriptions/event.ts';
+import { publishEvent, type PublishedEvent } from '../../../actions/subscriptions/event.ts';
 import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';

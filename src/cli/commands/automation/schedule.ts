@@ -5,12 +5,12 @@ import {
   removeSchedule,
   runSchedule,
   type EditedSchedule,
-} from '../../../operations/schedules/edit.ts';
+} from '../../../actions/schedules/edit.ts';
 import {
   listSchedules,
   showSchedule,
   type ShownSchedule,
-} from '../../../operations/schedules/list.ts';
+} from '../../../actions/schedules/list.ts';
 import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, flag, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../../errors.ts';
-import { removeSecret, secretsOf, setSecret } from '../../../operations/setup/secrets.ts';
+import { removeSecret, secretsOf, setSecret } from '../../../actions/setup/secrets.ts';
 import { inTransport, note, print, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 

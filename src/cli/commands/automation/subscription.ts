@@ -3,12 +3,12 @@ import {
   enableSubscription,
   removeSubscription,
   type EditedSubscription,
-} from '../../../operations/subscriptions/edit.ts';
+} from '../../../actions/subscriptions/edit.ts';
 import {
   listSubscriptions,
   showSubscription,
   type ShownSubscription,
-} from '../../../operations/subscriptions/list.ts';
+} from '../../../actions/subscriptions/list.ts';
 import { readBody } from '../../command/body.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { ANSWERED, type CommandSpec } from '../../command/spec.ts';

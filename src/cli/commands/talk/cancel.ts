@@ -1,5 +1,5 @@
-import { cancel } from '../../../operations/sending/cancel.ts';
-import { sentJson } from '../../../operations/shapes/as-json.ts';
+import { cancel } from '../../../actions/sending/cancel.ts';
+import { sentJson } from '../../../actions/shapes/as-json.ts';
 import { given, inTransport, note, print, flag, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import { FROM, type CommandSpec } from '../../command/spec.ts';

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
-import { COST_BY, type CostBy } from '../../../operations/reading/cost-by.ts';
-import { cost, type CostRow } from '../../../operations/reading/cost.ts';
+import { COST_BY, type CostBy } from '../../../actions/reading/cost-by.ts';
+import { cost, type CostRow } from '../../../actions/reading/cost.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { someOf, dollars, grouped } from '../../../protocol/text/words.ts';
 import { shown } from '../../../protocol/text/result.ts';

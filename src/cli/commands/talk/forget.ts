@@ -1,5 +1,5 @@
-import { refreshOrNote } from '../../../operations/context.ts';
-import { forgetMessage } from '../../../operations/lost-mail.ts';
+import { refreshOrNote } from '../../../actions/context.ts';
+import { forgetMessage } from '../../../actions/lost-mail.ts';
 import { inTransport, print, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 

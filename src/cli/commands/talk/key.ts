@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
-import type { Context } from '../../../operations/context.ts';
-import { examine, type Examined } from '../../../operations/keys/examine.ts';
+import type { Context } from '../../../actions/context.ts';
+import { examine, type Examined } from '../../../actions/keys/examine.ts';
 import {
   createKey,
   ownKey,
@@ -12,7 +12,7 @@ import {
   turnedAway,
   unpin,
   type Proposed,
-} from '../../../operations/keys/pinning.ts';
+} from '../../../actions/keys/pinning.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, isYes, note, print, type Call, usingTransport } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';

@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../../errors.ts';
-import type { Context } from '../../../operations/context.ts';
-import { listHeld, listWaiting, type HeldSecret } from '../../../operations/health/held-secrets.ts';
-import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/held.ts';
+import type { Context } from '../../../actions/context.ts';
+import { listHeld, listWaiting, type HeldSecret } from '../../../actions/health/held-secrets.ts';
+import { dropHeldSecrets, releaseHeldSecrets } from '../../../actions/upkeep/held.ts';
 import { saidSecrets } from '../../../protocol/text/secrets.ts';
 import { EXIT } from '../../command/io.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';

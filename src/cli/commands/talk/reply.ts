@@ -1,6 +1,6 @@
-import { chosenDecision } from '../../../operations/deciding/choice.ts';
-import { readMessage } from '../../../operations/reading/read.ts';
-import { reply } from '../../../operations/sending/reply.ts';
+import { chosenDecision } from '../../../actions/deciding/choice.ts';
+import { readMessage } from '../../../actions/reading/read.ts';
+import { reply } from '../../../actions/sending/reply.ts';
 import { readAttachments, assertText } from '../../command/attach.ts';
 import { lookAtStdin, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';

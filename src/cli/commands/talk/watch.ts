@@ -1,4 +1,4 @@
-import { watch, type Seen } from '../../../operations/watching/watch.ts';
+import { watch, type Seen } from '../../../actions/watching/watch.ts';
 import { flag, inTransport, note, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import type { CommandSpec } from '../../command/spec.ts';

@@ -1,4 +1,4 @@
-import { linkCheckout } from '../../../operations/checkout.ts';
+import { linkCheckout } from '../../../actions/checkout.ts';
 import { inTransport, print, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 

@@ -1,8 +1,8 @@
 import { countOf } from '../../../protocol/text/words.ts';
-import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
-import { firstPath, newIdempotencyKey } from '../../../operations/sending/handed.ts';
-import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
-import { clockOf } from '../../../operations/clock.ts';
+import { compact, type Compacted } from '../../../actions/compacting/compact.ts';
+import { firstPath, newIdempotencyKey } from '../../../actions/sending/handed.ts';
+import { addedMemoryJson } from '../../../actions/shapes/as-json.ts';
+import { clockOf } from '../../../actions/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import { FROM, TIMEOUT, NO_WAITING, type CommandSpec } from '../../command/spec.ts';

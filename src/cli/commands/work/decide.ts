@@ -1,11 +1,11 @@
-import type { Context } from '../../../operations/context.ts';
+import type { Context } from '../../../actions/context.ts';
 import {
   decide,
   proposalAt,
   type DecideInput,
   type ShownProposal,
-} from '../../../operations/deciding/decide.ts';
-import { sentJson } from '../../../operations/shapes/as-json.ts';
+} from '../../../actions/deciding/decide.ts';
+import { sentJson } from '../../../actions/shapes/as-json.ts';
 import { whyIgnored } from '../../../protocol/decision/judge.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, given, inTransport, isYes, note, print, type Call } from '../../command/command.ts';

@@ -1,4 +1,4 @@
-import { exportActor, importActor } from '../../../operations/skills/give-actor.ts';
+import { exportActor, importActor } from '../../../actions/skills/give-actor.ts';
 import { readFileOrStdin } from '../../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { ALLOW_SECRET, FROM, type CommandSpec } from '../../command/spec.ts';

@@ -1,4 +1,4 @@
-import { guideOn, guideTopics } from '../../../operations/lookup/guide.ts';
+import { guideOn, guideTopics } from '../../../actions/lookup/guide.ts';
 import { print, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 import { table } from '../../view/render.ts';

@@ -1,6 +1,6 @@
 import { servePermission } from '../../../mcp/permission/serve.ts';
-import { askPermission } from '../../../operations/sending/permission.ts';
-import { clockOf } from '../../../operations/clock.ts';
+import { askPermission } from '../../../actions/sending/permission.ts';
+import { clockOf } from '../../../actions/clock.ts';
 import { packageVersion } from '../../../package.ts';
 import { note, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';

@@ -1,4 +1,4 @@
-import { runInSandbox } from '../../../operations/sandbox/run.ts';
+import { runInSandbox } from '../../../actions/sandbox/run.ts';
 import { given, inTransport, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 

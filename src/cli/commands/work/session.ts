@@ -1,4 +1,4 @@
-import { endWarmSession, warmSessions } from '../../../operations/health/warm-sessions.ts';
+import { endWarmSession, warmSessions } from '../../../actions/health/warm-sessions.ts';
 import { inTransport, print, type Call } from '../../command/command.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 import { table } from '../../view/render.ts';

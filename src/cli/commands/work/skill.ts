@@ -1,5 +1,5 @@
-import { addSkill } from '../../../operations/skills/add.ts';
-import { listSkills, showSkill } from '../../../operations/skills/list.ts';
+import { addSkill } from '../../../actions/skills/add.ts';
+import { listSkills, showSkill } from '../../../actions/skills/list.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { ALLOW_SECRET, FROM, type CommandSpec } from '../../command/spec.ts';

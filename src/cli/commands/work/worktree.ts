@@ -1,11 +1,7 @@
-import { diffWorktree, showWorktree } from '../../../operations/worktrees/find.ts';
-import { listWorktrees, type ListedWorktree } from '../../../operations/worktrees/list.ts';
-import {
-  pruneWorktrees,
-  removeWorktree,
-  whatIsLost,
-} from '../../../operations/worktrees/remove.ts';
-import type { Context } from '../../../operations/context.ts';
+import { diffWorktree, showWorktree } from '../../../actions/worktrees/find.ts';
+import { listWorktrees, type ListedWorktree } from '../../../actions/worktrees/list.ts';
+import { pruneWorktrees, removeWorktree, whatIsLost } from '../../../actions/worktrees/remove.ts';
+import type { Context } from '../../../actions/context.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, note, print, type Call, usingTransport } from '../../command/command.ts';
 import { durationOf } from '../../command/values.ts';

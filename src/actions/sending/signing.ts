@@ -27,7 +27,7 @@ export function signingKeyOf({ transport, env }: Pick<Context, 'transport' | 'en
 }
 
 /**
- * Signs the messages of a `send` with its sender's key (decision 42).
+ * Signs the messages of a `send` with its sender's key (docs/decisions/16-signatures.md).
  *
  * @throws CrosstalkError `refused` when a message cannot be signed; nothing is written then
  */

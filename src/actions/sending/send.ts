@@ -140,7 +140,7 @@ async function sealed(
 }
 
 /**
- * Whether messages from here are signed (decision 42): a person's are, if a key is configured; those of a
+ * Whether messages from here are signed (docs/decisions/16-signatures.md): a person's are, if a key is configured; those of a
  * run, or of a session as an actor, are not.
  */
 function isSigning({ transport, agentMode, dispatch }: Context): boolean {

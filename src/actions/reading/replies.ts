@@ -34,7 +34,7 @@ export type Ending = 'complete' | 'over' | 'timed_out';
 /**
  * The replies to some messages, matched by `re` alone (cli.md). A dispatched actor sees the replies that
  * existed when it received its batch; later ones wake it, so that of several runs only one is the first
- * to see the last reply (docs/decisions/0011). For messages it has sent since, and with `wait`, the view
+ * to see the last reply (docs/decisions/12-delivery.md). For messages it has sent since, and with `wait`, the view
  * is live.
  *
  * @throws CrosstalkError `not_found` for a message that does not exist

@@ -12,7 +12,7 @@ import type { DispatcherPlace } from './send.ts';
 /**
  * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher tells
  * of it as soon as the remote has it, so that this process need not open the transport beside those who
- * answer (docs/decisions/0057).
+ * answer (docs/decisions/28-starting.md).
  *
  * @param limits `timeout`: milliseconds
  * @returns undefined where there is none in that time, or one that takes a closer look: whoever waits

@@ -23,7 +23,7 @@ const SHORTEST = 4;
 /**
  * Puts files that this machine wrote, and that the remote has lost since, into the outbox if no
  * dispatcher does it: the branch was set back, and this process may be the only one that sees it
- * (decision 28).
+ * (docs/decisions/08-history.md).
  *
  * @returns the number of files
  */

@@ -79,7 +79,7 @@ const MOST_READ = 2000;
 const MOST_LATER = 20;
 
 /**
- * Says which proposals wait for somebody (decision 46). Anybody can write a message in the name of the
+ * Says which proposals wait for somebody (docs/decisions/15-gates.md). Anybody can write a message in the name of the
  * approver, so none of these closes a proposal but a decision that counts. A proposal of this machine waits
  * as long as its dispatcher waits for it, whatever the bus says. What another machine proposes is over when
  * its actor there takes it back, or has answered what it was about. Where nobody can say, a proposal waits.
