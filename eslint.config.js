@@ -158,6 +158,7 @@ export default tseslint.config(
     files: [
       'src/*.ts',
       'src/{protocol,agents,runner,api,bell,secrets,service,index,store}/**/*.ts',
+      'src/{transport,state,bus,web,demo}/**/*.ts',
     ],
     plugins: { house },
     rules: { 'house/doc-comment': 'error' },
@@ -171,7 +172,7 @@ export default tseslint.config(
   },
   {
     // They are the entries of the process.
-    files: ['src/cli/{main,quick}.ts'],
+    files: ['src/cli/main.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   {

@@ -9,7 +9,7 @@ import ts from 'typescript';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const CLI = join(ROOT, 'src', 'cli');
 const FILE = join(ROOT, 'docs', 'json.md');
-const TABLE = join(CLI, 'tables', 'table.ts');
+const TABLE = join(CLI, 'commands.ts');
 
 /** Print JSON: their second argument is the value. */
 const PRINTS = new Set(['print', 'printed']);
@@ -29,30 +29,29 @@ function each(node, visit) {
   ts.forEachChild(node, (child) => each(child, visit));
 }
 
-/** The rows of the command table, as they stand in the sources: a name, and the file that is loaded. */
+/** The declarations of the commands, in the order of the list: the name, the file, and what it runs. */
 function commands() {
+  const list = program.getSourceFile(TABLE);
   const found = [];
-  for (const file of program.getSourceFiles()) {
-    if (!file.fileName.startsWith(join(CLI, 'tables'))) continue;
-    const named = new Map();
-    each(file, (node) => {
-      if (ts.isVariableDeclaration(node) && node.initializer)
-        named.set(text(node.name), node.initializer);
-    });
-    each(file, (node) => {
-      if (!ts.isObjectLiteralExpression(node)) return;
-      const of = (name) => node.properties.find((one) => one.name && text(one.name) === name);
-      const [name, load] = [of('name'), of('load')];
-      if (!name?.initializer || !ts.isStringLiteral(name.initializer) || !load || of('hidden'))
-        return;
-      const value = load.initializer ?? named.get('load');
-      const loads = ts.isIdentifier(value) ? named.get(text(value)) : value;
-      const [, path] = /import\('([^']+)'\)/.exec(text(loads)) ?? [];
-      const own = { name: name.initializer.text, file: join(dirname(file.fileName), path) };
-      found.push({ ...own, prints: text(node).includes('lines: true') ? 'lines' : 'document' });
-    });
-  }
+  each(list, (node) => {
+    const isEntry = ts.isIdentifier(node) && ts.isArrayLiteralExpression(node.parent);
+    if (!isEntry) return;
+    const symbol = checker.getAliasedSymbol(checker.getSymbolAtLocation(node));
+    for (const row of symbol.valueDeclaration.initializer.elements) {
+      const command = ts.isObjectLiteralExpression(row) && declaration(row);
+      if (command) found.push(command);
+    }
+  });
   return found;
+}
+
+function declaration(row) {
+  const of = (name) => row.properties.find((one) => one.name && text(one.name) === name);
+  const [name, run] = [of('name'), of('run')];
+  if (of('hidden')) return undefined;
+  const prints = text(row).includes('lines: true') ? 'lines' : 'document';
+  const file = row.getSourceFile().fileName;
+  return { name: name.initializer.text, file, prints, run: run.initializer ?? run };
 }
 
 /** The function that a name in a call stands for, if it is one of the command line's own. */
@@ -111,9 +110,7 @@ function chosenIn(node, name) {
 }
 
 /** The types of what a command prints. */
-function printedBy({ name, file, prints }) {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(file));
-  const run = checker.getExportsOfModule(module).find((one) => one.name === 'run');
+function printedBy({ name, file, prints, run }) {
   const seen = new Set();
   const shapes = new Set();
   const follow = (declaration) => {
@@ -139,7 +136,12 @@ function printedBy({ name, file, prints }) {
         for (const one of node.arguments) if (ts.isIdentifier(one)) follow(declared(one));
     });
   };
-  follow(run.valueDeclaration);
+  if (ts.isShorthandPropertyAssignment(run))
+    follow(checker.getShorthandAssignmentValueSymbol(run).valueDeclaration);
+  else {
+    follow(run);
+    each(run, (node) => ts.isIdentifier(node) && follow(declared(node)));
+  }
   return [...shapes];
 }
 

@@ -37,7 +37,7 @@ async function ifFolder(folder: string, error: unknown): Promise<undefined> {
 /** With less than this a disk counts as full: room comes and goes while others write. */
 const LEAST = 64 * 1024;
 
-/** What a disk has not got for one more file; undefined where it has all. */
+/** Returns what a disk lacks for one more file; undefined if nothing. */
 export function lackOf({
   bavail,
   bsize,

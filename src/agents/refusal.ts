@@ -59,7 +59,7 @@ export function refusalOf(
 }
 
 /** Returns the lines that may contain the reason, the last one first. */
-export function reportedLines({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
+function reportedLines({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
   const reported = run.reported ?? reportedIn(run.stdout);
   if (reported !== undefined) return [cleanLine(reported)];

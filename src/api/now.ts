@@ -330,20 +330,20 @@ export interface WebRunOutput {
 export interface WebUnserved {
   name: string;
   /**
-   * How many messages of the last days to it nobody has reacted to; a thousand stands for any number from there
-   * on.
+   * Number of messages of the last days to it that nobody has reacted to; a thousand stands for any number from
+   * there on.
    */
   messages: number;
   /** The newest of them, and the oldest that was counted. */
   newest: string;
   oldest: string;
-  /** What the sender may have meant, as a sentence's end; empty where no name is near. */
+  /** The name that the sender may have meant, as the end of a sentence; empty if no name is near. */
   hint: string;
 }
 
 /** A plan that waits for a decision, or, approved, for its run. */
 export interface WebGate {
-  /** Who decides. */
+  /** Name of the person who decides. */
   approver: string;
   /** The relPath of the message with the plan. */
   proposal: string;

@@ -26,7 +26,7 @@ export class Checkout {
     this.#left = new Cell(dirname(transport.own), 'checkout');
   }
 
-  /** Why it was left as it is when a process of this machine last tried to bring it along. */
+  /** Returns the reason why the checkout was left as it is at the last try of this machine. */
   async left(): Promise<string | undefined> {
     return (await this.#left.get())?.reason;
   }

@@ -75,7 +75,7 @@ export async function* memoryFiles(
 }
 
 /** Returns the memories that wait in this machine's outbox, by file name. */
-export async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
+async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
   for (const { path, content } of await queuedFiles(context)) {
     const file = path.slice(MEMORIES.length + 1);

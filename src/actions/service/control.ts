@@ -28,7 +28,7 @@ export async function serviceState(machine: Machine, target: Target): Promise<Se
  *
  * @throws CrosstalkError `refused` with the manager's message
  */
-export async function take(
+async function take(
   machine: Machine,
   target: Target,
   steps: readonly ManagerCall[],
@@ -77,7 +77,7 @@ async function settled(
  *
  * @throws CrosstalkError `internal` when it ends instead, or takes too long
  */
-export async function untilServing(
+async function untilServing(
   context: Context,
   machine: Machine,
   target: Target,
