@@ -10,6 +10,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const CLI = join(ROOT, 'src', 'cli');
 const FILE = join(ROOT, 'docs', 'json.md');
 const TABLE = join(CLI, 'commands.ts');
+const SERVICE = join(CLI, 'commands', 'service.ts');
 
 /** Print JSON: their second argument is the value. */
 const PRINTS = new Set(['print', 'printed']);
@@ -38,7 +39,8 @@ function commands() {
     if (!isEntry) return;
     const symbol = checker.getAliasedSymbol(checker.getSymbolAtLocation(node));
     for (const row of symbol.valueDeclaration.initializer.elements) {
-      const command = ts.isObjectLiteralExpression(row) && declaration(row);
+      const named = ts.isIdentifier(row) && checker.getSymbolAtLocation(row).valueDeclaration;
+      const command = declaration(named ? named.initializer : row);
       if (command) found.push(command);
     }
   });
@@ -46,9 +48,10 @@ function commands() {
 }
 
 function declaration(row) {
+  if (!ts.isObjectLiteralExpression(row)) return undefined;
   const of = (name) => row.properties.find((one) => one.name && text(one.name) === name);
   const [name, run] = [of('name'), of('run')];
-  if (of('hidden')) return undefined;
+  if (of('hidden') || !ts.isStringLiteral(name?.initializer ?? row)) return undefined;
   const prints = text(row).includes('lines: true') ? 'lines' : 'document';
   const file = row.getSourceFile().fileName;
   return { name: name.initializer.text, file, prints, run: run.initializer ?? run };
@@ -115,6 +118,9 @@ function printedBy({ name, file, prints, run }) {
   const shapes = new Set();
   const follow = (declaration) => {
     if (!declaration || seen.has(declaration)) return;
+    // What `init` starts with the service is told on stderr.
+    const place = declaration.getSourceFile().fileName;
+    if (place !== file && place === SERVICE) return;
     seen.add(declaration);
     visitFor(declaration, name, (node) => {
       follow(chosenIn(node, name));
