@@ -10,7 +10,8 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const CLI = join(ROOT, 'src', 'cli');
 const FILE = join(ROOT, 'docs', 'json.md');
 const TABLE = join(CLI, 'commands.ts');
-const SERVICE = join(CLI, 'commands', 'service.ts');
+/** Command whose JSON is its own alone: it says on stderr what it starts besides. */
+const ALONE = 'init';
 
 /** Print JSON: their second argument is the value. */
 const PRINTS = new Set(['print', 'printed']);
@@ -118,9 +119,8 @@ function printedBy({ name, file, prints, run }) {
   const shapes = new Set();
   const follow = (declaration) => {
     if (!declaration || seen.has(declaration)) return;
-    // What `init` starts with the service is told on stderr.
     const place = declaration.getSourceFile().fileName;
-    if (place !== file && place === SERVICE) return;
+    if (name === ALONE && place !== file && place.startsWith(join(CLI, 'commands'))) return;
     seen.add(declaration);
     visitFor(declaration, name, (node) => {
       follow(chosenIn(node, name));
