@@ -4,7 +4,7 @@ import { withoutCredentials } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { EXIT, type Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
-import { GROUPS, type CommandSpec, camelCase, FROM, longName, optionsOf } from './command/spec.ts';
+import { GROUPS, type CommandSpec, camelCase, longName, optionsOf } from './command/spec.ts';
 import { escapeLines } from '../protocol/text/quoted.ts';
 import { withoutDispatch } from '../agents/dispatch-variables.ts';
 import { readAgentMode, type AgentMode } from '../actions/agent-mode.ts';
@@ -285,7 +285,12 @@ async function assertInRun(mode: AgentMode, cwd: string, chosen: Chosen): Promis
   }
   if (mode.looksUp === true) assertLooksUp(chosen);
   const { from, transport } = options;
-  if (typeof from === 'string' && writes(spec) && mode.actor !== undefined && from !== mode.actor)
+  if (
+    typeof from === 'string' &&
+    spec.selectsByWriter !== true &&
+    mode.actor !== undefined &&
+    from !== mode.actor
+  )
     throw notForRuns(`--from ${shown(from)}: it writes as ${mode.actor}; leave --from out`);
   if (typeof transport !== 'string' || mode.transport === undefined) return;
   const [asked, fixed] = await Promise.all(
@@ -295,11 +300,6 @@ async function assertInRun(mode: AgentMode, cwd: string, chosen: Chosen): Promis
     throw notForRuns(
       `--transport ${shown(transport)}: its transport is ${mode.transport}; leave --transport out`,
     );
-}
-
-/** Whether `--from` names the sender rather than filtering messages. */
-function writes({ options }: CommandSpec): boolean {
-  return options?.includes(FROM) === true;
 }
 
 function notForRuns(why: string): CrosstalkError {

@@ -199,7 +199,7 @@ const SCENES: Record<string, [() => Promise<Scene>, Expected]> = {
     {
       says: /^waiting in the outbox: 1, the oldest for \d+ s; push them with: crosstalk sync/,
       explain: /^queued here, not on the bus/,
-      thread: /queued here, not on the remote yet/,
+      thread: /queued, not on the remote yet/,
     },
   ],
   'a state that was put back from a backup': [

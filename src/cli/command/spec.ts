@@ -22,6 +22,8 @@ export interface CommandSpec {
    * listed here, each with the reason. Every other command tells a run that it is not available.
    */
   inRun?: true | Readonly<Record<string, string>>;
+  /** Whether `--from` selects messages by their writer; in every other command a run is held to its own name. */
+  selectsByWriter?: true;
   /** Why runs may not use it, where there is more to say than that. */
   notInRun?: string;
   /** Called by programs, or an older name of another one, so the help does not list it. */

@@ -32,6 +32,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     inRun: { follow: NO_WAITING },
+    selectsByWriter: true,
     example: 'crosstalk log',
     paged: true,
     lines: true,

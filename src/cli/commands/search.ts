@@ -30,6 +30,7 @@ export const commands: readonly CommandSpec[] = [
       ['--context <n>', 'with so many messages before and after each, at most 8'],
     ],
     inRun: true,
+    selectsByWriter: true,
     example: 'crosstalk search rate limit',
     paged: true,
     run,
