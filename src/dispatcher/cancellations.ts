@@ -17,16 +17,16 @@ import type { CancelFound } from './intake/scan-findings.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
 
-/** How often a cancellation that fails is tried, unless the system refused something. */
+/** Number of attempts at a cancellation that fails, unless the system refused something. */
 const TRIES = 5;
 
 /**
- * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
- * what runs is ended, and the tasks that an actor gave to others for it are taken back in its name.
+ * Carries out cancellations of messages by their writers (talk.md, "Cancelling"): waiting deliveries are settled,
+ * runs are ended, and the tasks that an actor delegated for them are cancelled in its name.
  *
- * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is
- * ended → the tasks. The message that cancels is on record, and no cursor is saved before all of this is
- * done, so the next start does what is left. Doing it twice changes nothing.
+ * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is ended → the
+ * tasks. The message that cancels is on record, and no cursor is saved before all of this is done, so the next start
+ * does what is left. Doing it twice changes nothing.
  */
 export class Cancellations {
   readonly #engine: Engine;
@@ -109,7 +109,10 @@ export class Cancellations {
     }
   }
 
-  /** What a message takes back, if it may: only its writer can, of what is served here. */
+  /**
+   * Returns the message that a message cancels, if it may: only its writer can, and only a message that is served
+   * here.
+   */
   async #targetOf(tip: string, found: CancelFound): Promise<CancelFound | undefined> {
     const { channel, message, unserved } = found;
     const place = targetOf(found);
@@ -131,8 +134,8 @@ export class Cancellations {
   }
 
   /**
-   * Ends and settles what an actor was given.
-   * @param briefing what is on the bus about it; without it, only what waits or runs here counts
+   * Ends and settles the deliveries of an actor.
+   * @param briefing the related messages on the bus; without it, only what waits or runs here counts
    */
   async #drop(
     actor: string,
@@ -154,9 +157,9 @@ export class Cancellations {
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
       const { letter, rest } = cancelledLetters(this.#engine, delivery, cancel, known);
-      // First: after a crash in between, the message has no letter, and gets one.
+      // First: after a crash in between, the message has no letter, and receives one.
       if (rest !== undefined) await deadLetters.put(rest);
-      // A reply that is taken back leaves its question open, so there is nothing to tell.
+      // A reply that is cancelled leaves its question open, so there is nothing to report.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
       else await deadLetters.putToTell(letter);
       passed('letter_written');
@@ -198,7 +201,7 @@ export class Cancellations {
     this.#publish(entry.id);
   }
 
-  /** What entries of the outbox take back already. */
+  /** Returns the messages that entries of the outbox cancel already. */
   async #queuedCancels(): Promise<Set<string>> {
     const entries = await this.#engine.outbox.all();
     return new Set(entries.flatMap(cancelsIn).map((one) => messageKey(targetOf(one))));
@@ -257,12 +260,12 @@ class EarlyCancels {
   }
 }
 
-/** The message that a cancellation takes back. */
+/** Returns the message that a cancellation takes back. */
 function targetOf({ channel, message }: CancelFound): MessageRef {
   return placeOfRef(channel, message.cancels ?? '');
 }
 
-/** What an entry of the outbox takes back. */
+/** Returns the messages that an entry of the outbox cancels. */
 function cancelsIn({ commits }: OutboxEntry): CancelFound[] {
   return commits
     .flatMap(({ files }) => files)

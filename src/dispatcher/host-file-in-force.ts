@@ -32,7 +32,7 @@ export class HostFileInForce {
   readonly #approving: Approving;
   readonly #machine: MachineIdentity;
   readonly #trust: boolean;
-  /** Where the last readable host file is kept, for a start at which the current file is broken. */
+  /** Path of the last readable host file, for a start at which the current file is broken. */
   readonly #lastGood: string;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
@@ -58,7 +58,7 @@ export class HostFileInForce {
   get active(): ActiveHost | undefined {
     return this.#active;
   }
-  /** Why no host file is in force, or what is wrong with the newest one. */
+  /** Reason why no host file is in force, or the problem of the newest one. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -108,7 +108,7 @@ export class HostFileInForce {
     return true;
   }
 
-  /** Reports settings of the clone that differ from what was recorded (trust.md §1). */
+  /** Reports settings of the clone that differ from the recorded ones (trust.md §1). */
   async lookAtSettings(): Promise<void> {
     const settings = await settingsThatWait(this.#approving);
     this.#report(this.#active?.alias, settings.held());
