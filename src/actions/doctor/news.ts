@@ -28,7 +28,7 @@ function listed(check: string, fix: string, lines: readonly string[]): Check[] {
   return shown.map((found) => ({ check, ok: fix === '', found, fix }));
 }
 
-/** The last line where `status` knows of nothing that is stuck. @param others what else was looked at */
+/** Returns the last line where `status` knows of nothing that is stuck. @param others the other checks */
 export function backlog(others: readonly Check[]): Check {
   const broken = others.filter(isBroken).length;
   const found =

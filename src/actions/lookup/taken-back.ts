@@ -16,8 +16,8 @@ export interface Cancellation extends CancelHere {
 }
 
 /**
- * The messages that say of another one that it is taken back, as far as is known here, the oldest first and those of
- * the outbox last.
+ * Returns the messages that cancel another one, as far as is known here, the oldest first and those of the outbox
+ * last.
  *
  * @param mentions the messages on the bus that name it
  */
@@ -68,8 +68,8 @@ function isHonoured({ relPath, message }: Located, mentions: readonly Located[])
 }
 
 /**
- * Some messages, with what those do that cancel, and with what has cancelled those among them. What takes a
- * message back is newer than it, and has its writer and its addressees: it is among those shown.
+ * Adds to some messages the force of those that cancel, and the cancellations of those among them. A cancellation is
+ * newer than its message, and has its writer and its addressees: it is among those shown.
  */
 export async function withForces<T extends Located & MessageRef>(
   context: Context,
@@ -109,12 +109,12 @@ async function cancellationsIn(
   return cancellationsOf(context, ref, await naming(ref, 're'));
 }
 
-/** The force of one of some messages; undefined if it is not among them. */
+/** Returns the force of one of some messages; undefined if it is not among them. */
 export function forceIn(found: readonly Cancellation[], relPath: string): WebForce | undefined {
   return found.find((one) => one.relPath === relPath)?.force;
 }
 
-/** The cancellation of a message that has force. */
+/** Returns the cancellation of a message that has force. */
 export function inForce(found: readonly Cancellation[]): Cancellation | undefined {
   return found.find(({ force }) => force !== 'none');
 }

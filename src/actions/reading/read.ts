@@ -27,7 +27,7 @@ export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   message: Message;
   /** The cancellation by which it was taken back; only where somebody is shown the message. */
   cancelled?: Cancellation;
-  /** What it does, if it takes another message back; only where somebody is shown it. */
+  /** Effect of a message that cancels another one; only where somebody sees it. */
   force?: WebForce;
   /** As in `Located`. */
   verified?: boolean;

@@ -23,7 +23,7 @@ export async function earlyAnswer(
   ref: MessageRef,
   { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): Promise<Replied | undefined> {
-  // Who pins keys is told whether the answer is signed.
+  // An operator who pins keys sees whether the answer is signed.
   const pinned = await lstat(state.pins).catch((error: unknown) => !hasCode(error, 'ENOENT'));
   if (pinned !== false) return undefined;
   const request = { op: 'reply', channel: ref.channel, relPath: ref.relPath } as const;

@@ -308,7 +308,7 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
   );
 }
 
-/** Returns the messages at both ends of crossings, and the answers to those they lead to. */
+/** Returns the messages at both ends of cross-channel links, and the answers to those they lead to. */
 async function aroundCrossings(
   crossings: readonly Crossing[],
   read: (channel: string) => Promise<Located[]>,
@@ -329,9 +329,9 @@ async function aroundCrossings(
 }
 
 /**
- * Keeps conversations that cross channels together: while one end of a crossing stays, so does the other.
- * A conversation that leads from one channel into another is therefore archived as a whole as well. Only
- * channels with crossings are divided again.
+ * Keeps conversations that cross channels together: while one end of a cross-channel link stays, so does the other. A
+ * conversation that leads from one channel into another is therefore archived as a whole as well. Only channels with
+ * cross-channel links are divided again.
  *
  * @param divide divides a channel, and returns which of its messages stay
  */
