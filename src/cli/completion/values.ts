@@ -31,7 +31,7 @@ type Live =
   | 'subscriptions'
   | 'worktrees';
 
-/** Where the candidates for the last word come from, and how they are inserted into it. */
+/** Sources of the candidates for the last word, and the way to insert them into it. */
 export interface CompletionPlan {
   source:
     | { kind: 'fixed'; candidates: readonly Candidate[] }

@@ -8,7 +8,7 @@ import type { Io } from '../command/io.ts';
 export interface Choice {
   value: string;
   label: string;
-  /** What is said of it beside its label. */
+  /** Remark beside its label. */
   hint?: string;
 }
 
@@ -21,14 +21,14 @@ export interface Prompts {
   /** @param first what Enter says */
   confirm: (message: string, first: 'yes' | 'no') => Promise<boolean>;
   say: (line: string) => void;
-  /** How many questions were asked. */
+  /** Returns the number of questions asked. */
   count: () => number;
 }
 
 /**
- * The prompts of the terminal: with a screen where it has one, otherwise plain lines.
+ * Makes the prompts of the terminal: with a screen where it has one, otherwise plain lines.
  *
- * @param title what stands above the first of them
+ * @param title the text above the first of them
  * @returns undefined where nobody can be asked: off a terminal, and where `CI` is set
  */
 export async function promptsOn(io: Io, title: string): Promise<Prompts | undefined> {
