@@ -20,7 +20,7 @@ const NOTES = 10;
 /** The lines shown of a note. */
 const LINES = 3;
 
-/** Who can be written to, with the hosts that serve each and when these last wrote something. */
+/** Returns the actors one can write to, with the hosts that serve each and when these last wrote something. */
 export async function actorLines(context: Context): Promise<string[]> {
   const actors = await listActors(context);
   if (actors.length === 0) return ['no actors; add one with: crosstalk actor add'];
@@ -36,7 +36,7 @@ export async function actorLines(context: Context): Promise<string[]> {
   ]);
 }
 
-/** The shared notes with some words, best first; without words the newest ones. */
+/** Returns the shared notes with some words, best first; without words the newest ones. */
 export async function memoryLines(context: Context, words: string): Promise<string[]> {
   const found =
     words === ''

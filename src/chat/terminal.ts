@@ -56,8 +56,8 @@ export class ChatTerminal {
   }
 
   /**
-   * The output stream for the drawing library. The library does not learn of resizes, because
-   * everything is drawn anew then, and it does not erase what the terminal showed before.
+   * Returns the output stream for the drawing library. The library does not learn of resizes, because everything is
+   * drawn anew then, and it does not erase the terminal's earlier output.
    */
   output(): NodeJS.WriteStream {
     const stdout = this.#stdout;
