@@ -24,7 +24,7 @@ export class ChatTerminal {
   readonly #resized: () => void;
   #isOpen = true;
 
-  /** Takes over the terminal; it is restored in whatever way the process ends. */
+  /** Takes over the terminal; it is restored however the process ends. */
   constructor(on: { press: (key: Key) => void; resize: () => void }) {
     this.#keyboard = new Keyboard(on.press);
     this.#resized = on.resize;

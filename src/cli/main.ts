@@ -35,7 +35,7 @@ export async function main(argv: string[]): Promise<void> {
   process.stderr.on('error', (error) => {
     if (!hasCode(error, 'EPIPE')) return;
     if (interrupt !== 'clean') process.exit(EXIT.failed);
-    // Nobody reads the log any more, as when a terminal is closed: what runs comes to its end.
+    // Nobody reads the log any more, as when a terminal is closed: the runs come to their end.
     process.exitCode = EXIT.failed;
     stop.abort();
   });

@@ -26,7 +26,7 @@ const TRIES = 5;
  *
  * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is ended → the
  * tasks. The message that cancels is on record, and no cursor is saved before all of this is done, so the next start
- * does what is left. Doing it twice changes nothing.
+ * does the rest. Doing it twice changes nothing.
  */
 export class Cancellations {
   readonly #engine: Engine;
@@ -36,7 +36,7 @@ export class Cancellations {
   #tries = 0;
 
   /**
-   * @param jobs what runs
+   * @param jobs the runs under way
    * @param publish publishes an entry of the outbox, without waiting for it
    */
   constructor(engine: Engine, jobs: Pick<Jobs, 'count' | 'end'>, publish: (id: string) => void) {

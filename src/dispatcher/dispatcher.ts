@@ -273,9 +273,9 @@ class DueRetries implements DueSource {
 }
 
 /**
- * Entries of this machine's outbox that take something back here, which is ended before they are
- * published. Where the system refuses something, as on a full disk, what runs goes on, and the entry is
- * looked at again with each tick, because the remote may be out of reach.
+ * Entries of this machine's outbox that cancel a message here, whose runs are ended before they are published. Where
+ * the system refuses something, as on a full disk, the runs go on, and the entry is looked at again with each tick,
+ * because the remote may be out of reach.
  */
 class ForeseenCancels {
   readonly #engine: Engine;

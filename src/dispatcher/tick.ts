@@ -101,7 +101,10 @@ async function takeIn(
   return scan?.added ?? 0;
 }
 
-/** Sends what schedules say, and tasks that follow on answers of other hosts; neither must keep mail from its actors. */
+/**
+ * Sends the messages of schedules, and tasks that follow on answers of other hosts; neither must keep mail from its
+ * actors.
+ */
 async function sendAutomatic(
   { schedules, answersElsewhere, hosts, guards, stalled }: Dispatching,
   tip: string | undefined,

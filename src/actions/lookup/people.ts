@@ -60,8 +60,8 @@ export async function namedPeople(context: Context): Promise<Set<string>> {
 }
 
 /**
- * Whether a name is that of somebody whom this machine knows as a person, or its newest message was written by hand: what
- * an actor writes names its host. A name with a host, or with a profile, is never one of a person.
+ * Whether a name is that of somebody whom this machine knows as a person, or its newest message was written by hand:
+ * what an actor writes names its host. A name with a host, or with a profile, is never one of a person.
  *
  * @returns undefined where it has not written as far as is known, while older messages are not counted yet
  */

@@ -55,7 +55,7 @@ export async function cancellationsOf(
   });
 }
 
-/** Whether an addressee that nobody served has come to be served, and its host has obeyed an operator's cancellation. */
+/** Whether an addressee that nobody served is served by now, and its host has obeyed an operator's cancellation. */
 function isHonoured({ relPath, message }: Located, mentions: readonly Located[]): boolean {
   if (mentions.some((said) => said.message.cancels === relPath && mayCancel(said.message, message)))
     return false;

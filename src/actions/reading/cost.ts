@@ -150,7 +150,7 @@ function whatOf(
   return { key: what, what };
 }
 
-/** As what runs are counted whose tier keeps no sessions. */
+/** Name under which runs are counted whose tier keeps no sessions. */
 const NO_SESSION = '(no session)';
 
 /** Fields that the groups by place have in common, in order. */

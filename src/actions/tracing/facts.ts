@@ -21,8 +21,8 @@ export interface Facts {
   /** Whether it is on the bus: at the remote, or on the local branch in solo mode. */
   on_the_bus: boolean;
   /**
-   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their
-   * messages that names it in `re` or `cause`. Hosts do not tell each other what they have read.
+   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their messages that names
+   * it in `re` or `cause`. Hosts do not report to each other which messages they have read.
    */
   seen_by: string[];
   running: boolean;

@@ -67,7 +67,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     const moved = await transport.epochs
       .begin(tip, removed, text, sha256)
       .catch(async (error: unknown) => {
-        // If the bus has taken the new history, the bundle is the only copy of what was removed.
+        // If the bus has taken the new history, the bundle is the only copy of the removed messages.
         const isUnsure = error instanceof CrosstalkError && error.data['kind'] === 'no_answer';
         if (!isUnsure) await rm(file, { force: true });
         throw error;

@@ -19,8 +19,8 @@ export async function readAttachments(call: Call): Promise<Attachment[]> {
 
 /**
  * Reads the files that `--attach` names, with their bytes as they are now. A symlink is followed to a regular file,
- * which keeps the name by which it was given; a run may attach only what it could read itself (trust.md §3). The
- * limits of a clone are applied later, when the message is written.
+ * which keeps the given name; a run may attach only files that it could read itself (trust.md §3). The limits of a
+ * clone are applied later, when the message is written.
  *
  * @throws CrosstalkError `usage` for a path that is not a regular file, or too many bytes
  */

@@ -134,7 +134,7 @@ export class AnswersElsewhere {
           added.set(place.channel, [...(added.get(place.channel) ?? []), place.relPath]);
         }
     } catch (error) {
-      // History was rewritten: what was there before is not looked at again.
+      // History was rewritten: commits that were there before are not looked at again.
       log('subscription_invalid', { reason: `the commit ${from} is gone: ${String(error)}` });
       return;
     }

@@ -364,8 +364,8 @@ class SchedulesInForce {
   }
 
   /**
-   * Corrects a record that a clock far ahead has made: what was dealt with much later than now counts as never dealt
-   * with. Where the clock was ahead by less, the schedule waits until that time comes again.
+   * Corrects a record that a clock far ahead has made: an occurrence that was sent much later than now counts as
+   * never sent. Where the clock was ahead by less, the schedule waits until that time comes again.
    */
   #corrected(name: string, record: ScheduleRecord): ScheduleRecord {
     const now = this.#app.now();

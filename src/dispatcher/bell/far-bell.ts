@@ -308,7 +308,7 @@ export class RungFetches {
     this.#wanted = undefined;
   }
 
-  /** It is over. @param isNew whether it brought anything */
+  /** Records that it is over. @param isNew whether it brought anything */
   end(isNew: boolean): void {
     if (this.#isUnderWay && !isNew) this.#lastFalse = this.#now();
     this.#isUnderWay = false;

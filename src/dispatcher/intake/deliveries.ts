@@ -169,8 +169,8 @@ export class Deliveries {
   }
 
   /**
-   * Ignores everything scanned so far (protocol.md §5): delivers what is unanswered by the current
-   * record and was not settled here, and publishes again what this machine wrote and the new history lacks.
+   * Ignores everything scanned so far (protocol.md §5): delivers messages that are unanswered by the current record
+   * and were not settled here, and publishes messages of this machine again that the new history lacks.
    */
   async #afterRewrite(
     audience: { host: string; actors: string[] },

@@ -37,8 +37,8 @@ export class Known {
     }
     return async (deliveries) => {
       if (deliveries.length === 0) return () => 'pending';
-      // Last, as what a run leaves is there before its messages leave the mailbox. A person decides what is aside
-      // or held, and no CLI is run for it again.
+      // Last, as the results of a run are there before its messages leave the mailbox. A person decides on mail that
+      // is aside or held, and no CLI is run for it again.
       const found = [outbox.aside(), outbox.held(), deadLetters.all()] as const;
       const [[aside, held, letters], done] = await Promise.all([
         Promise.all(found),

@@ -37,9 +37,9 @@ const MANY_COMMITS = 100_000;
  * everything after a point: nothing that this machine wrote after it is there any more, and all of that is published
  * again (protocol.md §5). A history from which somebody removed a message on purpose still has the rest and is left
  * alone: lost files are only counted. Files that this machine itself has brought to the new history do not count as
- * the rest: it was waiting in the outbox, was published again, or is from before the loss. If this machine saw the
- * branch at one of the tip's new commits before, the branch was certainly set back; where two histories have nothing
- * in common, this is the only sign of it.
+ * the rest: they were waiting in the outbox, were published again, or are from before the loss. If this machine saw
+ * the branch at one of the tip's new commits before, the branch was certainly set back; where two histories have
+ * nothing in common, this is the only sign of it.
  *
  * @param before the commits at which this machine saw the branch before it saw it at `from`
  * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person wants

@@ -200,7 +200,7 @@ function keyOf({ actor, channel }: { actor: string; channel: string }, message: 
   return `${actor} ${channel} ${message}`;
 }
 
-/** By a clock that was set back, what waits now would be earlier than what an operator let pass. */
+/** With a clock that was set back, mail that waits now would be earlier than the mail that an operator released. */
 function after(pass: string | undefined): string {
   return pass === undefined ? '' : new Date(Date.parse(pass) + 1).toISOString();
 }

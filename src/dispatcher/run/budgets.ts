@@ -13,7 +13,7 @@ export type Spent = Pick<BudgetHold, 'reason' | 'said' | 'until'>;
 
 /** Permission of a run to start, or the reason why not. */
 export type Allowed =
-  /** `handed`: the most that it may use; `rest`: the amount of money that its CLI receives. */
+  /** `handed`: the most that it may use; `rest`: the amount of money that is stated to its CLI. */
   | { kind: 'free'; handed?: Handed; rest?: number }
   /** The runs under way have the rest reserved; it is looked at again when one of them ends. */
   | { kind: 'later' }

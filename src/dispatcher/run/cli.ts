@@ -102,7 +102,7 @@ export async function runIn(
   let isTaken = seat !== undefined;
   const form = outputForm(tier.cli, kept);
   const path = engine.runs.outputPath(id);
-  // A server may print its secrets, and a CLI what a server prints.
+  // A server may print its secrets, and a CLI the output of a server.
   const concealer = new Concealer(tools.secrets);
   const shown = { out: concealer.stream(), err: concealer.stream() };
   try {

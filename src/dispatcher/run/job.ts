@@ -84,8 +84,8 @@ export type JobResult =
       result: InvocationResult;
     }
   /**
-   * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent).
-   * `tell` goes to askers, which are remembered by the keys in `told`.
+   * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent). `tell` is the
+   * notice to askers, which are remembered by the keys in `told`.
    */
   | { kind: 'over_budget'; spent?: Spent; tell: Placed[]; told: string[] }
   /** The CLI may not work at the moment, which is not a failure. */

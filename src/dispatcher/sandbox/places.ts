@@ -64,10 +64,10 @@ export async function toolsOf(
   return found.flat();
 }
 
-/** The symlink by which HOME is found where it is spelled with one. */
+/** Returns the symlink by which HOME is found where it is spelled with one. */
 export function homeLink(spelled: string | undefined, home: string): View['links'] {
   if (spelled === undefined || spelled === home || !spelled.startsWith('/')) return [];
-  // Returns one that began with / would lead out of the sandbox while that is made.
+  // A link that began with / would lead out of the sandbox while that is made.
   return [{ path: spelled, target: relative(dirname(spelled), home) }];
 }
 
@@ -102,7 +102,7 @@ export async function namedPlace(
 
 /**
  * Returns the error for a run that may not start because a run may have changed the mode of a folder, and with that
- * what is seen.
+ * the visible files.
  */
 export function closed(path: string): CrosstalkError {
   return unsafe(

@@ -168,9 +168,9 @@ async function lookAgain(
 }
 
 /*
- * Git executes what stands in a repository. So in folders of the operator's that runs may write, each repository
- * is unwritable, and its place fixed (see `mountsOf`). After a run it is looked again whether each is where it
- * was: a run that began before a repository was there does not know of it.
+ * Git executes programs that a repository contains or names. So in folders of the operator's that runs may write,
+ * each repository is unwritable, and its place fixed (see `mountsOf`). After a run it is looked again whether each is
+ * where it was: a run that began before a repository was there does not know of it.
  */
 
 type Found = Survey['repositories'];

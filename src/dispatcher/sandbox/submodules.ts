@@ -15,8 +15,8 @@ const AT = { mode: 24, object: 40 };
 
 /**
  * Returns the folders of the submodules of a repository, by its index (gitformat-index(5)). No git is run for it: the
- * settings of the repository could have it execute something. Git executes what stands in `.git` of these folders
- * when it is asked for the status of the repository around them, also where nothing is there yet.
+ * settings of the repository could have it execute something. Git executes programs that `.git` of these folders
+ * contains or names when it is asked for the status of the repository around them, also where nothing is there yet.
  *
  * @throws CrosstalkError `refused` for an index that cannot be read
  */
@@ -46,7 +46,7 @@ export async function submodulesIn(git: string): Promise<string[]> {
 
 /**
  * Returns the submodules of a copy of a repository whose folders are empty, as in any clone until somebody fills
- * them. A run may have written its index: what cannot be read, and what is not in the copy, is left out.
+ * them. A run may have written its index: unreadable entries, and those that are not in the copy, are left out.
  */
 export async function emptySubmodules(dir: string): Promise<string[]> {
   const names = await submodulesIn(join(dir, '.git')).catch(() => []);

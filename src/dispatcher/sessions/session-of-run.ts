@@ -141,7 +141,8 @@ export class SessionOfRun {
     const { sums } = this.#call;
     const usage = sums !== false && total !== undefined ? usageSince(total, before?.total) : total;
     const sum = sums === 'money' ? moneyOf(total, before?.total) : total;
-    // A CLI that says another id, or that it used less than before, has another session than it was to go on with, as after a restored disk.
+    // A CLI that states another id, or a usage less than before, has another session than the one it was to continue,
+    // as after a restored disk.
     const isOther = total !== undefined && usage === undefined;
     const isElsewhere = before && result.session !== undefined && result.session !== session;
     if (this.#call.isId(session) && !isOther && isElsewhere !== true)
@@ -210,9 +211,9 @@ interface RunOfSession {
 
 /**
  * Returns a digest of all that ends a session when it changes (warm.md): the tier as it is approved, with its
- * command; the tools that are approved, and the secrets in them, since what a tool once printed is taken out of what
- * later runs say by its value now; the profile, the channel's text, the protocol and the skills; and the folder in
- * which the CLI works, by which some keep their sessions.
+ * command; the tools that are approved, and the secrets in them, since a tool's earlier output is removed from the
+ * answers of later runs by the current value of its secrets; the profile, the channel's text, the protocol and the
+ * skills; and the folder in which the CLI works, by which some keep their sessions.
  *
  * @param dir the folder
  */

@@ -29,7 +29,7 @@ export async function inSession(
 ): Promise<InvocationResult> {
   const { batch, lookup } = about.briefing;
   const { session } = job.tier;
-  // Messages that belong to several threads are told to the session of none.
+  // Messages that belong to several threads go to the session of none.
   if (session === undefined || job.plans || threadRoots(batch, lookup).length !== 1)
     return run(undefined);
   // A session knows messages that are on no bus: a link by somebody who took no part in its thread opens none.

@@ -93,7 +93,7 @@ function said(error: unknown): string {
 /** The arguments of a call as a tool takes them. */
 interface Taken {
   members: Record<string, unknown>;
-  /** Notes on what was passed over. */
+  /** Notes on ignored members. */
   notes: string[];
 }
 

@@ -32,7 +32,7 @@ interface Props {
   width: number;
 }
 
-/** A lane for each of them, with what it has sent; nothing where there are none. */
+/** A lane for each of them, with its messages; nothing where there are none. */
 export function OriginLanes({
   what,
   origins,

@@ -54,8 +54,7 @@ export function takeHeights(box: HTMLElement, known: Map<string, number>): boole
 /**
  * Scrolls so that a position stays where it was.
  *
- * @param before what this returned the last time: at the end, the list is scrolled only if it has
- *   grown
+ * @param before the last result of this function: at the end, the list is scrolled only if it has grown
  */
 export function settle(box: HTMLElement, place: ScrollPlace | undefined, before: string): string {
   const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;

@@ -200,10 +200,10 @@ function toolWords({ name, state, missing }: WebTool): string {
   return state === 'held' ? `${name}: held until approved` : name;
 }
 
-/** Returns the id of the button that shows what a run prints. */
+/** Returns the id of the button that shows the output of a run. */
 export function watchButtonId({ id }: WebRun): string {
   return `watch-${id}`;
 }
 
-/** The states of mail that are counted; what runs is shown by its run. */
+/** States of mail that are counted; running mail is shown by its run. */
 const COUNTED = ['waiting', 'held', 'failing', 'failed', 'parked'] as const;

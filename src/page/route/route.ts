@@ -24,7 +24,7 @@ export type Route =
   | { view: 'note'; file: string }
   | { view: 'nowhere'; path: string };
 
-/** Which notes are shown; by default those in force, of any kind, for whomever, from the first one on. */
+/** Filters of the shown notes; by default those in force, of any kind, for anybody, from the first one on. */
 export interface NotesAsked {
   words?: string;
   scope?: string;

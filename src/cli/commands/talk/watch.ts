@@ -121,7 +121,7 @@ export class WatchedView {
     if (seen.kind === 'cut') return this.#ours(run, `${this.#name(run)}  ${CUT_OFF}`);
     const { line } = seen;
     if (line.kind === 'end') return this.#ours(run, this.#ending(run, line));
-    // It ends the line of another run, so it comes first.
+    // The heading ends the line of another run, so it comes first.
     const heading = this.#speaker === run.id ? '' : this.#ours(run, this.#name(run));
     return heading + this.#said(line);
   }
