@@ -54,9 +54,9 @@ export async function memoryLines(context: Context, words: string): Promise<stri
 }
 
 /**
- * Reads a file that is to go along with a message, besides others that wait.
+ * Reads a file that a message is to bring along, besides others that wait.
  *
- * @throws CrosstalkError `usage` for what could not be sent
+ * @throws CrosstalkError `usage` for a file that could not be sent
  */
 export async function attach(
   context: Context,

@@ -144,7 +144,7 @@ export class Driver {
     );
   }
 
-  /** Shows a message, and what becomes of it. */
+  /** Shows a message, and its outcome. */
   #show(
     { entry, sent }: ReturnType<ChatPort['send']>,
     { typed, attached = [] }: Pick<Extract<Effect, { do: 'send' }>, 'typed' | 'attached'>,
@@ -344,7 +344,7 @@ function panel(title: string, lines: string[]): ChatEvent {
   return { type: 'panel', title, lines };
 }
 
-/** Says that something was done. */
+/** Makes the event that reports that something was done. */
 function told(text: string): ChatEvent {
   return { type: 'notice', text, bad: false };
 }

@@ -24,7 +24,7 @@ export interface Entry {
   options?: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */
   verified?: boolean;
-  /** Set in what only looks like an answer: a word on the way to one, or the notice of a failure. */
+  /** Set in a message that only looks like an answer: an interim answer, or the notice of a failure. */
   notYet?: Pick<Message, 'interim' | 'failed' | 'host'>;
 }
 

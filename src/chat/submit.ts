@@ -143,7 +143,7 @@ function cancelled(state: ChatState, argument: string): Step {
   );
 }
 
-/** Decides on the message that is named first; what follows is the note. */
+/** Decides on the message that is named first; the rest of the text is the note. */
 function decided(state: ChatState, decision: 'approve' | 'deny', argument: string): Step {
   const [message = ''] = argument.split(/\s/, 1);
   const note = argument.slice(message.length).trim();

@@ -25,11 +25,10 @@ interface Known {
 type Waiting = readonly { actor: string; channel: string; messages: readonly Delivery[] }[];
 
 /**
- * Holds back the answers of peers for actors whose profile says `wake: all`, until all have answered
- * or the first one has waited long enough (bills.md, "Waiting for all"). Whom they wait for is
- * looked up once for each commit and only when such answers wait, so nothing is read when nothing
- * new has come; the time at which they become due is known without looking. All of it follows from
- * the record, so nothing is stored.
+ * Holds back the answers of peers for actors whose profile has `wake: all`, until all have answered or the first one
+ * has waited long enough (bills.md, "Waiting for all"). Whom they wait for is looked up once for each commit and only
+ * when such answers wait, so nothing is read when nothing new has come; the time at which they become due is known
+ * without looking. All of it follows from the record, so nothing is stored.
  */
 export class Barriers {
   readonly #engine: Engine;

@@ -46,10 +46,10 @@ export class Cancellations {
   }
 
   /**
-   * Honours what scans have found, each kind once: anybody can push a thousand that say the same.
+   * Honours the cancellations that scans have found, each kind once: anybody can push a thousand of the same content.
    *
    * @param tip the commit scanned last
-   * @throws what should be tried again at the next tick, because of a full disk for instance
+   * @throws errors that should be tried again at the next tick, such as for a full disk
    */
   async honour(host: ActiveHost, tip: string): Promise<void> {
     const { cancels } = this.#engine.deliveries.reports;
@@ -74,7 +74,7 @@ export class Cancellations {
     };
   }
 
-  /** Ends at once what an entry of the outbox takes back here; the bus may be out of reach. */
+  /** Ends at once the work that an entry of the outbox cancels here; the bus may be out of reach. */
   async foresee(host: ActiveHost, tip: string, entry: OutboxEntry): Promise<void> {
     for (const found of cancelsIn(entry)) {
       const target = await this.#targetOf(tip, found);
@@ -218,7 +218,7 @@ function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef
   );
 }
 
-/** Whether an actor has neither answered a message nor said that there will be no answer. */
+/** Whether an actor has neither answered a message nor stated that there will be no answer. */
 function isUnsaid(actor: string, relPath: string, { answered, channel }: Briefing): boolean {
   if (answered.has(relPath)) return false;
   return !channel.some(

@@ -71,8 +71,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes back what messages that were scanned cancel, and ends the runs of whom this host does not serve any more;
-   * called before the cursors are saved.
+   * Carries out the cancellations in scanned messages, and ends the runs of actors that this host does not serve any
+   * more; called before the cursors are saved.
    */
   async cancel(): Promise<void> {
     await this.#foreseen.again();

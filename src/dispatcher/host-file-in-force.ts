@@ -16,10 +16,7 @@ import {
 } from '../bus/host.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
-/**
- * The most changes reported, so that a flood cannot hide what matters; `host show` prints all of
- * them.
- */
+/** The most changes reported, so that a flood cannot hide the important ones; `host show` prints all of them. */
 const MOST_REPORTED = 50;
 
 /**

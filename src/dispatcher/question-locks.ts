@@ -34,7 +34,7 @@ export class QuestionLocks {
    * back.
    */
   readonly #said = new Map<string, readonly string[]>();
-  /** By actor, the files of the tasks that it has given away and that were not yet seen on the bus. */
+  /** By actor, the files of the tasks that it has delegated and that were not yet seen on the bus. */
   readonly #given = new Map<string, readonly string[]>();
 
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {

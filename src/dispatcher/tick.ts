@@ -12,7 +12,7 @@ import { checkVersion } from '../bus/host.ts';
 import type { Scan } from './intake/scan.ts';
 import type { Lag } from './intake/lag.ts';
 
-/** An engine with what gives it work. */
+/** Engine with its sources of work. */
 export interface Dispatching extends Engine {
   hosts: HostFileInForce;
   dispatcher: Dispatcher;

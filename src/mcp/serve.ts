@@ -173,7 +173,7 @@ function registerSubscriptions(
   });
 }
 
-/** Explains to a client of this server how to read what OPERATOR.md says about commands. */
+/** Explains to a client of this server how to read the commands in OPERATOR.md. */
 const WITH_TOOLS = `# With the tools of this server
 
 You have the tools of the MCP server "crosstalk". Where the text below names a command, use the tool:

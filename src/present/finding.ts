@@ -5,7 +5,7 @@ import { withoutSequences } from '../protocol/text/words.ts';
 export interface Finding extends WebFinding {
   /** The subject, as `doctor` names it. */
   check: string;
-  /** The problem without what to do about it; `fix` is that, and empty where it is one with the problem. */
+  /** The problem without its remedy; `fix` is the remedy, and empty where it is one with the problem. */
   found: string;
   fix: string;
 }

@@ -129,7 +129,7 @@ export function inWords(
 function sinceOf(standing: Standing, { delay, since }: Addressee): string | undefined {
   switch (standing) {
     case 'held':
-      // The time at which it ends says more than its age.
+      // The time at which it ends is more useful than its age.
       return (delay?.until ?? null) === null ? (delay?.since ?? since) : undefined;
     case 'running':
       return delay?.since ?? since;

@@ -137,7 +137,7 @@ function checkoutCheck(followed: CheckoutState): Check {
   return { check: 'checkout', ok: true, found, fix: '' };
 }
 
-/** Says which paths in the transport no checkout shows (trust.md §1). */
+/** Reports the paths in the transport that no checkout shows (trust.md §1). */
 async function notShown(transport: Transport): Promise<Check[]> {
   const foreign = await transport.foreignPaths();
   if (foreign.length === 0) return [];
@@ -215,7 +215,7 @@ function agents({ env }: Context, { host, dispatcher }: Facts): Promise<Check>[]
 
 const BELL = 'bell';
 
-/** Connects to the bell, and says something to itself there; none where no bell is set. */
+/** Connects to the bell, and sends itself a message there; none where no bell is set. */
 async function bellCheck({ transport, env }: Context): Promise<Check[]> {
   const { bell } = transport.defaults;
   if (bell === undefined) return [];

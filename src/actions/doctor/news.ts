@@ -21,7 +21,7 @@ export function newsChecks({ profile_changes: changes, unserved }: Facts, now: D
   ];
 }
 
-/** @param fix what to do; empty where the lines only inform */
+/** @param fix the remedy; empty where the lines only inform */
 function listed(check: string, fix: string, lines: readonly string[]): Check[] {
   const more = lines.length - MOST;
   const shown = [...lines.slice(0, MOST), ...(more > 0 ? [`and ${String(more)} more`] : [])];

@@ -16,7 +16,7 @@ export interface Judged extends Pick<Status, 'health'> {
 }
 
 /**
- * Determines the verdict: healthy only while nothing is stuck (invariant 8). Every finding says what to do. A pure
+ * Determines the verdict: healthy only while nothing is stuck (invariant 8). Every finding has a remedy. A pure
  * function.
  */
 export function judge(facts: Facts, known: Known): Judged {
@@ -57,7 +57,7 @@ export function judge(facts: Facts, known: Known): Judged {
   };
 }
 
-/** Says why the checkout does not follow the bus, which keeps no mail from moving. */
+/** Returns the reason why the checkout does not follow the bus, which keeps no mail from moving. */
 function checkoutWarnings({ left }: Known): Finding[] {
   if (left === undefined) return [];
   const found = `the checkout is left as it is: ${left}`;
@@ -66,7 +66,7 @@ function checkoutWarnings({ left }: Known): Finding[] {
   return [act({ check: 'checkout', found, fix }, 'crosstalk sync')];
 }
 
-/** Says of malformed files how many there are, and what to do; they keep no other mail from getting on. */
+/** Returns the number of malformed files, with the remedy; they keep no other mail from moving. */
 function malformedWarnings({ malformed: [first], malformed_total: total }: Facts): Finding[] {
   if (first === undefined) return [];
   const what = `${escapeInvisible(first.path)}: ${escapeInvisible(first.reason)}`;

@@ -47,7 +47,7 @@ export interface Inbox {
 export interface InboxInput {
   /** For whom. */
   name: string;
-  /** Only what asks that name something. */
+  /** Whether only the questions to that name are wanted. */
   questions: boolean;
   /** The most messages. */
   limit: number;

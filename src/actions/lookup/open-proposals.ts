@@ -56,7 +56,7 @@ export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<Wa
   };
 }
 
-/** Whether this machine waits for a decision on a message, or the message says that it has asked. */
+/** Whether this machine waits for a decision on a message, or the message states that it has asked. */
 export function isOfHere(
   { host, waits, digestOf }: WaitingHere,
   { channel, relPath, message }: MessageRef & { message: Pick<Message, 'host'> },

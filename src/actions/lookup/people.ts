@@ -20,7 +20,7 @@ import { resolveFrom } from './resolve.ts';
 /** Names that are served, with their hosts, by the host files at the newest commit known here. */
 export interface Served {
   serving: Serving[];
-  /** Paths of host files that cannot be read: what these serve is not known. */
+  /** Paths of host files that cannot be read: the names that these serve are not known. */
   unreadable: string[];
 }
 
@@ -211,7 +211,7 @@ function untieredLine(name: string, wanted: string, serving: readonly HostFile[]
   ];
 }
 
-/** A new schedule or subscription, as far as it says who writes to whom. */
+/** A new schedule or subscription, as far as it states who writes to whom. */
 interface Added {
   /** The addressees as given. */
   to: string | undefined;

@@ -139,10 +139,10 @@ function listChannels(channels: readonly Channel[]): string {
 }
 
 /**
- * Finds a message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). Messages that
- * are still in the outbox are included.
+ * Finds a message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). Messages that are still in the
+ * outbox are included.
  *
- * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for what cannot be a message's name
+ * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for a text that cannot be a message's name
  */
 export async function resolveMessage(context: Context, given: string): Promise<MessageRef> {
   const all = await candidates(context, given.trim());

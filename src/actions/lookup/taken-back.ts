@@ -10,7 +10,7 @@ import { withNaming, type Naming } from './naming.ts';
 import { whoHas } from './people.ts';
 import { queuedCancels, queuedMessage, type CancelHere } from './queued.ts';
 
-/** A message that says of another one that it is taken back. */
+/** Message that cancels another one. */
 export interface Cancellation extends CancelHere {
   force: WebForce;
 }

@@ -106,7 +106,7 @@ const HOUR_MS = 3_600_000;
 /** The most hours that a plot has: a year. */
 const MAX_HOURS = 8784;
 
-/** Draws what happened between two times. A pure function. */
+/** Draws the events between two times. A pure function. */
 export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
   const { from, to, now, traces, serving, observed, letters, nameOf } = parts;
   const isWithin = ({ since, until }: WebRun): boolean =>

@@ -31,9 +31,9 @@ export interface Trace {
   excerpt: string;
   /** Absent for an ordinary message. */
   mark?: Mark;
-  /** The schedule that has sent it, as it says. */
+  /** The schedule that has sent it, as it states. */
   schedule?: string;
-  /** The subscription that has given it, as it says. */
+  /** The subscription that produced it, as it states. */
   subscription?: string;
   /** The skill for which it asks. */
   skill?: string;

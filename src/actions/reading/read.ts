@@ -51,7 +51,7 @@ export async function shownMessage(context: Context, given: string): Promise<Rea
   return withCancels(context, shown);
 }
 
-/** Adds whether a message was taken back, and what force it has if it takes one back. */
+/** Adds whether a message was cancelled, and its force if it cancels one. */
 async function withCancels(context: Context, shown: ReadMessage): Promise<ReadMessage> {
   const { message, relPath } = shown;
   const channel = shown.channel.id;

@@ -18,7 +18,7 @@ export interface RepliesInput {
   signal: AbortSignal;
   /** For messages that were just sent: a commit before them, so that the remote need not be asked first. */
   since?: string;
-  /** Receives what holds an answer up, a line for each cause, each once. */
+  /** Receives the causes that hold an answer up, a line each, each once. */
   heldUp?: (line: string) => void;
   /** Called before each wait with the replies known by then. */
   waits?: (found: readonly Followed[]) => void;
@@ -94,7 +94,7 @@ function endingOf(found: readonly Followed[], wait: 'all' | 'first' | 'any'): En
   return found.every(({ owing }) => owing.length === 0) ? 'complete' : 'timed_out';
 }
 
-/** Whether somebody said something that is not the notice of a failure. */
+/** Whether somebody wrote a reply that is not the notice of a failure. */
 function hasSpoken({ replies: list }: Followed): boolean {
   return list.some(({ message }) => message.failed === undefined);
 }

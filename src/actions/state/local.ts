@@ -30,7 +30,7 @@ export interface RunHere extends Pick<RunRecord, 'id' | 'actor' | 'channel' | 'm
 export interface Records {
   /** Whether a dispatcher is there. */
   runs: boolean;
-  /** The heartbeat of that dispatcher; without one nothing that it once said counts. */
+  /** The heartbeat of that dispatcher; without one none of its earlier reports counts. */
   heartbeat: Heartbeat | undefined;
   /** Newest heartbeat here, of any dispatcher: for facts that carry their own time, and the alias served last. */
   lastSaid: Heartbeat | undefined;

@@ -37,11 +37,11 @@ export interface Explanation {
   /** Askers whom the actor's stdout would answer, and their questions. */
   open_questions: { message: string; asker: string }[];
   facts: Facts;
-  /** The schedule that has sent it, as the message says; absent for any other message. */
+  /** The schedule that has sent it, as the message states; absent for any other message. */
   fired_by?: StartedBy;
   /**
-   * The subscription that has given it, as the message says, and the answers because of which; absent for any
-   * other message.
+   * The subscription that produced it, as the message states, and the answers because of which; absent for any other
+   * message.
    */
   given_by?: GivenBy & { cause: string[] };
   /** The skill for which it asks, as it is now; absent for any other message. */

@@ -356,7 +356,7 @@ async function whyUnread(
   return local.runs ? {} : { held_up: noDispatcher(local.alias ?? '') };
 }
 
-/** The most hosts of which it is said when they were heard of. */
+/** The most hosts of which the last sign of life is shown. */
 const MOST_HOSTS = 3;
 
 async function heardFrom(

@@ -27,7 +27,7 @@ import { withNaming, type Naming } from '../lookup/naming.ts';
 export interface Followed extends Asked, Standing {
   /** Causes that hold the answer up, a line each. */
   held_up: string[];
-  /** The replies that say that it is taken back, and what force they have. */
+  /** The replies that cancel it, and their force. */
   cancellations?: Cancellation[];
 }
 
@@ -67,7 +67,7 @@ export class Board {
     return this.#tip;
   }
 
-  /** Adds what arrived since, without reading the rest of the channels again. */
+  /** Adds the messages that arrived since, without reading the rest of the channels again. */
   async follow(tip: string): Promise<void> {
     for await (const arrived of arrivals(this.#context, this.#tip, tip))
       for (const one of arrived) this.#add(one);
@@ -208,7 +208,7 @@ export class Board {
     return this.#context.now().getTime() - Date.parse(timestamp) >= QUIET_MS;
   }
 
-  /** Aborts the given controller once this machine's state says something else of the messages. */
+  /** Aborts the given controller once this machine's state of the messages differs. */
   async watch(changed: AbortController): Promise<void> {
     if (this.#world.local === undefined) return;
     while (!changed.signal.aborted) {

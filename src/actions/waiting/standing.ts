@@ -157,7 +157,7 @@ export function isServed({ actor, host }: Debtor, { serving }: Pick<Served, 'ser
   return serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
 }
 
-/** Whether an actor that fell silent gave a task to another, or was answered since. */
+/** Whether an actor that fell silent delegated a task, or was answered since. */
 function goesOn({ replies, caused, returned }: Asked, actor: string): boolean {
   if (caused.some(({ message }) => message.from === actor)) return true;
   const theirs = replies.filter(({ message }) => message.from === actor);

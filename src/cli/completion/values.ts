@@ -52,8 +52,8 @@ export type Source = CompletionPlan['source'];
 export const NOTHING: Source = { kind: 'fixed', candidates: [] };
 
 /**
- * The kind of value of each option, by the option's name; the last ones are shared by several
- * commands. What differs for one command is under its name too.
+ * The kind of value of each option, by the option's name; the last ones are shared by several commands. Values that
+ * differ for one command are under its name too.
  */
 export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--to': live('addresses'),

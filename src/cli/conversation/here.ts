@@ -18,7 +18,7 @@ const NAMED = 3;
  */
 export async function whereOneStands(io: Io): Promise<number> {
   const call: Call = { io, name: 'status', args: [], options: {} };
-  // Of another version it says so, and asks no remote whether that is still so.
+  // For another version it reports that, and asks no remote whether that is still so.
   const lines = await inTransport(call, (context) => seenBy(context, io), {
     anyVersion: true,
   }).catch((error: unknown) => {

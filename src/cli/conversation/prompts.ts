@@ -18,7 +18,7 @@ export interface Prompts {
   text: (message: string, proposal?: string) => Promise<string>;
   /** @param first the value that Enter takes */
   choose: (message: string, choices: readonly Choice[], first: string) => Promise<string>;
-  /** @param first what Enter says */
+  /** @param first the answer that Enter gives */
   confirm: (message: string, first: 'yes' | 'no') => Promise<boolean>;
   say: (line: string) => void;
   /** Returns the number of questions asked. */

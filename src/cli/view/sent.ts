@@ -23,7 +23,7 @@ function handedWord(name: string): string {
   return `crosstalk ${name}: interrupted; the dispatcher has the message and may have sent it; before you send it again, look with: crosstalk log\n`;
 }
 
-/** Prints what became of a message that was sent. */
+/** Prints the outcome of a message that was sent. */
 export function printSent(call: Call, sent: Sent): void {
   call.io.lastWord('');
   const { delivered } = sent;

@@ -44,8 +44,7 @@ export function printReplied(call: Call, found: readonly Replied[]): void {
 }
 
 /**
- * Says on stderr why the waiting ended without the answers, and returns the exit code of a command that
- * has waited.
+ * Prints on stderr why the waiting ended without the answers, and returns the exit code of a command that has waited.
  */
 export function ended(call: Call, ending: Ending, found: readonly Replied[]): number {
   if (ending === 'complete') return EXIT.ok;
@@ -136,7 +135,7 @@ export class Talk {
     this.#prompt.abort();
   }
 
-  /** Says on a terminal what happens meanwhile. */
+  /** Prints the events meanwhile on a terminal. */
   #tell({ owing }: Replied): void {
     const { io } = this.#call;
     if (!io.errIsTty) return;

@@ -35,8 +35,8 @@ interface Outcome {
 /**
  * Sends the messages of this host's schedules (automation.md, "Schedules").
  *
- * Crash order: the messages in the outbox → the record says that they are dealt with → pushed. The path of a message
- * is made from its occurrence, and it is published only if nothing is there: so doing it twice gives one message.
+ * Crash order: the messages in the outbox → the record marks them as sent → pushed. The path of a message is made
+ * from its occurrence, and it is published only if nothing is there: so doing it twice gives one message.
  */
 export class Schedules {
   readonly #app: SchedulesApp;
@@ -233,10 +233,7 @@ class SchedulesInForce {
     return Math.max(Date.parse(since), Date.parse(last));
   }
 
-  /**
-   * Records what became of an occurrence, and finds out when it is due next. {@link keep} makes the
-   * record durable.
-   */
+  /** Records the outcome of an occurrence, and finds out when it is due next. {@link keep} makes the record durable. */
   dealt(name: string, record: ScheduleRecord): void {
     if (this.#records === undefined) return;
     this.#records.set(name, record);

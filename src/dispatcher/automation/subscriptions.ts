@@ -64,7 +64,7 @@ export class Subscriptions {
 
   /**
    * Returns the tasks that follow on the answers of a run that has ended on this host. The answer must not be lost
-   * because of them: what cannot be read is tried for a while, and then reported.
+   * because of them: an unreadable file is tried for a while, and then reported.
    *
    * @param tip the commit at which the run read the messages that it answered
    */
@@ -181,7 +181,7 @@ function momentAfter(timestamp: string): Date {
   return new Date(Math.min(at + 1, Date.UTC(9999, 11, 31, 23, 59, 59, 999)));
 }
 
-/** Says in the log that a task was given. */
+/** Logs that a task was produced. */
 export function sayFired(log: Log, { subscription, cause, channel, relPath }: FollowUp): void {
   log('subscription_fired', { subscription, cause, channel, message: relPath });
 }

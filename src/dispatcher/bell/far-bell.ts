@@ -251,9 +251,9 @@ const BETWEEN_FALSE_MS = 1000;
 export type Later = (ms: number, run: () => void) => () => void;
 
 /**
- * Decides when what others say leads to a fetch. A ring may be false: anybody who reaches the server can
- * ring. So a fetch that a ring has led to and that brought nothing puts off the next one to a second after
- * it; those that bring news are as many as there is news.
+ * Decides when notifications of other machines lead to a fetch. A ring may be false: anybody who reaches the server
+ * can ring. So a fetch that a ring has led to and that brought nothing puts off the next one to a second after it;
+ * those that bring news are as many as there is news.
  */
 export class RungFetches {
   readonly #fetch: (tip: string | undefined) => void;
@@ -287,7 +287,7 @@ export class RungFetches {
     this.#later = later;
   }
 
-  /** Somebody says that the bus is at this commit; without one, that there may be news. */
+  /** Records a notification that the bus is at this commit; without one, that there may be news. */
   rung(tip?: string): void {
     if (tip !== undefined && tip === this.#known()) return;
     this.#wanted = tip ?? '';

@@ -49,7 +49,7 @@ export class Deliveries {
     this.aliases = new SharedAliasCheck(app);
   }
 
-  /** Notes what was pushed before a fetch: its answer must contain that. Called before the fetch. */
+  /** Notes the pushes before a fetch: its answer must contain them. Called before the fetch. */
   async foresee(): Promise<void> {
     this.#asked = this.#pastTips.length;
     if (this.mailboxes.scanned === undefined) this.#before ??= await this.#app.transport.tip();
@@ -220,7 +220,7 @@ export class Deliveries {
 
   /**
    * Takes deliveries out of their mailbox, and moves the cursors: nothing was made of them, so that a scan which
-   * finds them back delivers them, or the outbox has what settles them.
+   * finds them back delivers them, or the outbox has the entries that settle them.
    */
   async leave(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
     this.mailboxes.settle(actor, channel, relPaths);

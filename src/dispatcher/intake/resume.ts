@@ -68,7 +68,7 @@ export async function catchUp(
   for (const actor of actors) {
     const audience = { host, actors: [actor] };
     const cursor = stored.get(actor);
-    // A cursor into a history that no longer exists says nothing.
+    // A cursor into a history that no longer exists proves nothing.
     if (cursor === undefined || history.kind === 'rewritten') {
       const isNew = cursor === undefined && app.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(app, audience, tip);

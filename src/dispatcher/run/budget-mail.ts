@@ -41,7 +41,7 @@ export class BudgetMail {
     this.#passes = new BudgetPasses(app.paths.root);
   }
 
-  /** Lets go what need not wait any more; called before runs are started. */
+  /** Releases mail that need not wait any more; called before runs are started. */
   async look(): Promise<void> {
     const passes = this.#passes;
     if (!this.#isLoaded) {

@@ -49,7 +49,7 @@ interface EndpointOfSession {
   isOpen: boolean;
 }
 
-/** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
+/** Asks a person whether a tool may be used, for a run whose tier has somebody asked; never rejects. */
 type AskPermission = (
   request: unknown,
   gone: AbortSignal,

@@ -105,7 +105,7 @@ export class Guards {
     return undefined;
   }
 
-  /** Says once that another tier takes mail, and keeps it for `status`. */
+  /** Logs once that another tier takes mail, and records it for `status`. */
   #passOver(deferral: Deferral): void {
     const known = this.#deferred.get(nameOf(deferral));
     const { reason, until, instead } = deferral;

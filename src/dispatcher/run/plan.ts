@@ -136,9 +136,9 @@ function gateOf(engine: Engine, job: Job, planned: Planned): Gate {
 }
 
 /**
- * Lets the mail of a job wait for a decision. Crash order: the gate with the final bytes of its messages →
- * these in the outbox → the gate says so. Until the gate is on disk the run counts as never made; from then
- * on the next start puts the messages into the outbox, and plans nothing again.
+ * Lets the mail of a job wait for a decision. Crash order: the gate with the final bytes of its messages → these in
+ * the outbox → the gate records that. Until the gate is on disk the run counts as never made; from then on the next
+ * start puts the messages into the outbox, and plans nothing again.
  *
  * @param put puts the gate on record, however often that fails, as the plan has been paid for
  * @returns the id of the outbox entry to publish

@@ -224,14 +224,14 @@ export async function confinedIn(
 
 /** Input of a CLI's run. */
 export interface RunInput {
-  /** Makes the prompt, which names the files of the batch and what lies in the run's directory. */
+  /** Makes the prompt, which names the files of the batch and those in the run's directory. */
   input: (files: BatchFiles | undefined, runDir: string) => Promise<string>;
   batch: Located[];
   /** Bytes. */
   maxOutput: number;
   /** The first message of the thread. */
   thread: MessageRef;
-  /** For what else it is counted; its skills are known once the prompt is made. */
+  /** Causes for which else it is counted; its skills are known once the prompt is made. */
   counted: CountedFor;
   /** US dollars that it may use at most. */
   rest: number | undefined;
@@ -239,7 +239,7 @@ export interface RunInput {
   handed: Handed | undefined;
   /** The MCP servers that it is given. */
   tools: ServersOfRun;
-  /** Person whom it asks for permission, if its tier says so. */
+  /** Person whom it asks for permission, if its tier names one. */
   permitting?: Permitting;
   /** Writer of later messages to its running agent. */
   tell: (cli: RunningCli) => Tell;

@@ -219,7 +219,7 @@ function stderrOf({ stderrTail }: InvocationResult): { stderr?: string } {
   return text === '' ? {} : { stderr: text.slice(-500) };
 }
 
-/** The answers of a run as they go into the outbox, with what follows on them. */
+/** The answers of a run as they go into the outbox, with the tasks that follow on them. */
 interface AnswerEntry {
   entry: OutboxEntry;
   /** Of the answers. */

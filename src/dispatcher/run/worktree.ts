@@ -41,8 +41,8 @@ export type Opened<T extends Prepared> =
  * Returns the copy in which a run of a thread works (work.md), made and prepared if it is new. It is the caller's
  * until `worktrees.leave`, also when this throws.
  *
- * The order, for a crash between any two steps: its record, which says that it is not ready → the copy → the commit
- * with which it starts → the command that prepares it → ready. A copy that is not ready is made anew.
+ * The order, for a crash between any two steps: its record, which marks it as not ready → the copy → the commit with
+ * which it starts → the command that prepares it → ready. A copy that is not ready is made anew.
  *
  * @throws CrosstalkError `invalid`, `git_failed` when there can be no copy
  */
@@ -115,8 +115,8 @@ export async function leaveWorktree(app: PlaceApp, { worktree }: TreePlace): Pro
 }
 
 /**
- * Brings the commits of a run into the repository, and pushes them on where the tier says so. A failure there is no
- * reason to lose the answer of the run: it is reported beside it.
+ * Brings the commits of a run into the repository, and pushes them on where the tier asks for it. A failure there is
+ * no reason to lose the answer of the run: it is reported beside it.
  *
  * @returns the note in the answer about the branch; undefined as long as it has no commit
  */

@@ -16,7 +16,7 @@ import { submodulesIn } from './submodules.ts';
 /** Paths of this machine that a sandbox shows, and the work after a run in it. */
 export interface Plan {
   view: View;
-  /** Says which repositories are not where they were, and which are new. */
+  /** Reports which repositories are not where they were, and which are new. */
   lookAgain: () => Promise<void>;
 }
 

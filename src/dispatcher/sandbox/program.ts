@@ -46,7 +46,7 @@ export async function notShown(
   const named = words
     .filter((word) => !word.includes('/') || called.command.includes(word))
     .slice(0, MOST_WORDS);
-  // Of a script whose interpreter is hidden a shell says that the script is not found.
+  // For a script whose interpreter is hidden, a shell reports that the script is not found.
   for (const word of named.filter((one) => one.startsWith('/')))
     named.push(...(await interpreterOf(word)));
   for (const command of new Set(named)) {

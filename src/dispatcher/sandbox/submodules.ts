@@ -87,7 +87,7 @@ function listedIn(bytes: Buffer, hash: number): string[] | undefined {
     const start = at;
     const flagsAt = start + AT.object + hash;
     if (flagsAt + 4 > bytes.length) return undefined;
-    // The second pair of flags is there if the first says so.
+    // The second pair of flags is there if the first one has it set.
     at = flagsAt + ((bytes.readUInt16BE(flagsAt) & 0x4000) === 0 ? 2 : 4);
     let kept = 0;
     if (version === 4) {

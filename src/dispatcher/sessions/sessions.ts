@@ -20,8 +20,8 @@ export interface Candidate {
 const MOST_KNOWN = 5000;
 
 /**
- * The sessions in which runs are under way, and what becomes of them (warm.md). A session goes on only if its
- * run gave an answer, or was rightly silent, and that is on disk; anything else ends it.
+ * Sessions in which runs are under way, and their outcomes (warm.md). A session goes on only if its run gave an
+ * answer, or was rightly silent, and that is on disk; anything else ends it.
  */
 export class Sessions {
   /** Those that a CLI keeps on disk. */
@@ -37,7 +37,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Says in what state the session of a run is now. */
+  /** Records the state of the session of a run. */
   note(run: string, candidate: Candidate): void {
     this.#under.set(run, candidate);
   }

@@ -10,7 +10,7 @@ const MOST = 16;
 /** Most characters of a message that is sent over the socket, rather than read from git by the waiting process. */
 const MAX_TOLD = 64 * 1024;
 
-/** An answer that says nothing but its body. */
+/** Answer with nothing but its body. */
 export interface EarlyReply extends Pick<Message, 'from' | 'to' | 'timestamp' | 're' | 'body'> {
   relPath: string;
 }

@@ -81,7 +81,8 @@ export interface StagedServers {
 const NOTHING: StagedServers = { flags: '', env: {}, clear: () => Promise.resolve() };
 
 /**
- * Writes what starts the MCP servers of a session into its directory, where it stays while the session lives.
+ * Writes the files that start the MCP servers of a session into its directory, where it stays while the session
+ * lives.
  *
  * @returns the servers as the Agent Client Protocol has them; they may hold secrets
  */

@@ -28,8 +28,8 @@ export function opening(
 }
 
 /**
- * Answers a call of a tool. Every error becomes an answer of one line that says what to do: the
- * caller reads it, and the server continues.
+ * Answers a call of a tool. Every error becomes an answer of one line that names the remedy: the caller reads it, and
+ * the server continues.
  *
  * @throws the reason of the signal when that is aborted, because nobody waits for an answer then
  */

@@ -153,7 +153,7 @@ function placedRuns({ runs }: WebFlow, span: TimeSpan, width: number, now: numbe
       const at = Date.parse(run.since);
       const x = placeOf(at, span, width);
       const end = placeOf(run.until === null ? now : Date.parse(run.until), span, width);
-      // Cut what reaches far beyond the picture, because browsers limit coordinates.
+      // Cuts marks that reach far beyond the picture, because browsers limit coordinates.
       const from = Math.max(-20, x);
       return {
         run,

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const SHORTEST = 10_000;
 export const LONGEST = 7 * 24 * HOUR;
 
-/** Pixels to the right of a period, so that what happens now is not cut off. */
+/** Pixels to the right of a period, so that current marks are not cut off. */
 export const EDGE = 24;
 
 const STEPS = [

@@ -76,7 +76,7 @@ function keyFor(shelf: Shelf, channel: string, request: WebSendRequest, now: num
   return key;
 }
 
-/** Forgets a key, when it is known what became of its request. */
+/** Forgets a key, when the outcome of its request is known. */
 function dropKey(shelf: Shelf, channel: string, key: string): void {
   if (load(shelf, channel)?.key === key) shelf.removeItem(shelfKey(channel));
 }

@@ -114,7 +114,7 @@ export class WatchedView {
     this.#paint = paint;
   }
 
-  /** @returns what to print for it */
+  /** @returns the text to print for it */
   text(seen: Shown): string {
     const { run } = seen;
     if (seen.kind === 'run') return this.#ours(run, this.#beginning(seen.run, seen.live));
