@@ -124,8 +124,9 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
-    plugins: { regexp },
+    plugins: { regexp, house },
     rules: {
+      'house/doc-comment': 'error',
       // Text from a message may be a megabyte of what an expression is slowest at.
       'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
       'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
@@ -154,15 +155,6 @@ export default tseslint.config(
       ),
     },
   })),
-  {
-    files: [
-      'src/*.ts',
-      'src/{protocol,agents,runner,api,bell,secrets,service,index,store}/**/*.ts',
-      'src/{transport,state,bus,web,demo}/**/*.ts',
-    ],
-    plugins: { house },
-    rules: { 'house/doc-comment': 'error' },
-  },
   {
     files: ['bin/*.js'],
     languageOptions: {

@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { projectsAround } from './locate.ts';
 
 /**
- * Makes a symlink to the checkout of the bus, wherever that is kept.
+ * Makes a symlink to the checkout of the bus, wherever that is.
  *
  * @throws CrosstalkError `refused` when the path exists, or a repository's git would see the link
  */

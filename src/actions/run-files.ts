@@ -8,9 +8,8 @@ import { openFolder, type OpenFolder } from '../without-links.ts';
 import type { AgentMode } from './agent-mode.ts';
 
 /*
- * The files that a command of a run may access, by whatever name (trust.md §3, §7): each path is resolved
- * first, and an allowed file is then opened without following a link, so that nothing put in its place in
- * the meantime is reached.
+ * The files that a command of a run may access, by any name (trust.md §3, §7): each path is resolved first, and an
+ * allowed file is then opened without following a link, so that nothing put in its place in the meantime is reached.
  */
 
 /**

@@ -101,10 +101,9 @@ export async function sync(
 }
 
 /**
- * Puts the bus back on a remote that has lost it, or has another one in its place, which is kept under
- * another ref.
+ * Puts the bus back on a remote that has lost it, or has another one in its place, which is kept under another ref.
  *
- * @param confirm shows what would be put back, and asks
+ * @param confirm shows the part that would be put back, and asks
  * @returns false when it was declined
  * @throws CrosstalkError `refused` when the remote has it, or there is no remote; `git_failed`
  */

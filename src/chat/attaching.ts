@@ -3,7 +3,7 @@ import { oneLine } from './clean.ts';
 import { noticed, step, type ChatState, type Step } from './model.ts';
 import type { Attachment } from './port.ts';
 
-/** Reads a file that is to go along; without one, shows what waits, and after `-` drops it. */
+/** Reads a file to attach; without one, shows the attached files, and after `-` drops them. */
 export function attachedFile(state: ChatState, argument: string): Step {
   const { attached } = state;
   if (argument !== '' && argument !== '-') {
@@ -18,12 +18,12 @@ export function attachedFile(state: ChatState, argument: string): Step {
   return step({ ...state, panel: { title: 'with the next message', lines, top: 0 } });
 }
 
-/** A file was read: it waits for the next message. */
+/** Adds a file that was read: it waits for the next message. */
 export function withFile(state: ChatState, attachment: Attachment): ChatState {
   return { ...state, reading: state.reading - 1, attached: [...state.attached, attachment] };
 }
 
-/** The files of a message that could not be sent wait again. */
+/** Restores the files of a message that could not be sent: they wait again. */
 export function restored(state: ChatState, attached: readonly Attachment[] = []): ChatState {
   return { ...state, attached: [...attached, ...state.attached] };
 }
@@ -32,17 +32,17 @@ export function withoutFiles(state: ChatState): ChatState {
   return { ...state, attached: [] };
 }
 
-/** The part of a message that says what goes along. */
+/** Returns the part of a message with its files. */
 export function forMessage({ attached }: ChatState): { attached?: readonly Attachment[] } {
   return attached.length === 0 ? {} : { attached };
 }
 
-/** What was typed stays, because a file that is being read would miss its message. */
+/** Keeps the typed text, because a file that is being read would miss its message. */
 export function waitsForFile(state: ChatState): Step {
   return step(noticed(state, 'a file is still being read; press Enter again', 'bad'));
 }
 
-/** The line above what is typed; undefined when nothing goes along. */
+/** Returns the line above the input; undefined when nothing is attached. */
 export function attachedLine({ attached }: ChatState): string | undefined {
   return attached.length === 0 ? undefined : `with: ${names(attached)}`;
 }

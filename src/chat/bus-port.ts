@@ -47,7 +47,7 @@ export interface BusPortInput {
   /** Default addressees, as `send --to` takes them. */
   to?: string;
   login: string;
-  /** Whether to begin with the last open channel when there are several and none was named. */
+  /** Whether to start with the last open channel when there are several and none was named. */
   choose: boolean;
   signal: AbortSignal;
 }
@@ -82,8 +82,8 @@ export class BusPort implements ChatPort {
   }
 
   /**
-   * Opens a screen with what is known locally, and fetches from the remote while the user reads. A
-   * script, which does not choose a channel, gets the current state instead.
+   * Opens a screen with the local state, and fetches from the remote while the user reads. A script, which does not
+   * choose a channel, gets the current state instead.
    *
    * @throws CrosstalkError `not_found` or `ambiguous` for the channel, `usage` for a name
    */
@@ -261,7 +261,7 @@ export class BusPort implements ChatPort {
 const SHORT = 8;
 const HITS = 10;
 
-/** A thread as a tree, one line per message. @throws CrosstalkError as `thread` does */
+/** Returns a thread as a tree, one line per message. @throws CrosstalkError as `thread` does */
 export async function threadLines(
   context: Context,
   message: string,
@@ -286,7 +286,7 @@ export async function threadLines(
   return roots.flatMap(branch);
 }
 
-/** One whole message below a line that says whose it is. @throws CrosstalkError as `shownMessage` does */
+/** Returns one whole message below a line that names its writer. @throws CrosstalkError as `shownMessage` does */
 export async function messageLines(context: Context, given: string): Promise<string[]> {
   const { message, relPath, ...shown } = await shownMessage(context, given);
   const to = message.to.map(formatAddress).join(', ');
@@ -299,10 +299,10 @@ export async function messageLines(context: Context, given: string): Promise<str
   ];
 }
 
-/** The most messages of the list of what came. */
+/** Most messages of the inbox list. */
 const NEWEST = 20;
 
-/** What came for somebody, unread first, with what asks them something marked. */
+/** Returns the mail for somebody, unread first, with the questions marked. */
 export async function inboxLines(context: Context, name: string): Promise<string[]> {
   const { entries } = await inboxHere(context, { name, questions: false, limit: NEWEST }, {});
   const asking = await inboxHere(context, { name, questions: true, limit: NEWEST }, {});
@@ -331,7 +331,7 @@ function messageKeyOf({ channel, relPath }: InboxEntry): string {
   return `${channel.id}/${relPath}`;
 }
 
-/** The results of a search in a channel, best first. @throws CrosstalkError as `search` does */
+/** Returns the results of a search in a channel, best first. @throws CrosstalkError as `search` does */
 async function searchLines(context: Context, channel: string, words: string): Promise<string[]> {
   const found = await search(context, { words, channel, limit: HITS, context: 0 });
   if (found.hits.length === 0) return ['nothing found'];
@@ -341,7 +341,7 @@ async function searchLines(context: Context, channel: string, words: string): Pr
   ]);
 }
 
-/** The health of the bus and what is stuck, as in `crosstalk status`. */
+/** Returns the health of the bus and its problems, as in `crosstalk status`. */
 async function statusLines(context: Context): Promise<string[]> {
   const {
     health,

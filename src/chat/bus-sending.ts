@@ -18,7 +18,7 @@ interface Sending {
   sent: Promise<SentEntry>;
 }
 
-/** A refusal as it is for whoever typed a command here instead of an option. */
+/** Rewords a refusal for a person who typed a command here instead of an option. */
 function asTyped(error: CrosstalkError): CrosstalkError {
   const words = error.message
     .replaceAll(/(?<!\S)--now(?![^\s:])/g, '/now')
@@ -28,7 +28,7 @@ function asTyped(error: CrosstalkError): CrosstalkError {
 
 const ANSWERED = 'you have answered this already; to answer once more: /reply --again <text>';
 
-/** Sends what a user says, and keeps track of what is on its way. */
+/** Sends a user's messages, and keeps track of those on their way. */
 export class BusSending {
   readonly #context: Context;
   readonly #who: { me: string; login: string };

@@ -13,7 +13,7 @@ export function clean(text: string): string {
   return harmless(text).replaceAll('\t', '    ');
 }
 
-/** As {@link clean}, with tabs: for what does not go to the screen. */
+/** Does the same as {@link clean}, but keeps tabs: for text that does not go to the screen. */
 export function harmless(text: string): string {
   return colourless(text)
     .replace(INVISIBLE, '')

@@ -5,13 +5,13 @@ const MARK = '…';
 /** Characters that are segmented at a time, because the time this takes grows with their square. */
 const PIECE = 500;
 
-/** The number of columns a text takes on a terminal. */
+/** Returns the number of columns a text takes on a terminal. */
 export function widthOf(text: string): number {
   if (text.length <= PIECE) return stringWidth(text);
   return graphemes(text).reduce((width, one) => width + stringWidth(one), 0);
 }
 
-/** The graphemes of a text: what a reader sees as single characters. */
+/** Returns the graphemes of a text: the characters as a reader sees them. */
 export function graphemes(text: string): string[] {
   const found: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -29,14 +29,14 @@ export function graphemes(text: string): string[] {
   return found;
 }
 
-/** The beginning of a text that fits, with `…` at its end if something was cut. */
+/** Returns the beginning of a text that fits, with `…` at its end if something was cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 0) return '';
   return `${take(text, width - 1)}${MARK}`;
 }
 
-/** A text cut or padded to exactly this many columns. */
+/** Returns a text cut or padded to exactly this many columns. */
 export function fit(text: string, width: number): string {
   const shown = cut(text, width);
   return shown + ' '.repeat(Math.max(0, width - widthOf(shown)));
@@ -54,9 +54,8 @@ function take(text: string, width: number): string {
 }
 
 /**
- * The lines of a text, broken between words where they are too long, and inside a word only if the
- * word is longer than a line. Blanks at the beginning of a line stay, so code keeps its
- * indentation.
+ * Returns the lines of a text, broken between words where they are too long, and inside a word only if the word is
+ * longer than a line. Blanks at the beginning of a line stay, so code keeps its indentation.
  *
  * @param width columns, at least 1
  */

@@ -70,9 +70,9 @@ export type Said =
   | { kind: 'wrong'; problem: string };
 
 /**
- * Reads what was typed: `/command argument`, `@name text`, or a text to the default addressees. To
- * send a text that begins with `/`, one types `//`; `/name` of a skill that no command is called by is a
- * text as well, since actors know what to do with it.
+ * Parses the typed text: `/command argument`, `@name text`, or a text to the default addressees. To send a text that
+ * begins with `/`, one types `//`; `/name` of a skill whose name no command has is a text as well, since actors
+ * understand it.
  *
  * @param known addresses that may follow an `@`
  * @param to default addressees
@@ -129,7 +129,7 @@ function command(text: string): Said {
     : { kind: 'command', name: chosen.name, argument };
 }
 
-/** The names at the beginning of a text, each preceded by an `@`. */
+/** Returns the names at the beginning of a text, each preceded by an `@`. */
 export function addressed(text: string): { names: string[]; rest: string } {
   const names: string[] = [];
   let rest = text;
@@ -141,7 +141,7 @@ export function addressed(text: string): { names: string[]; rest: string } {
   }
 }
 
-/** What `/help` shows. */
+/** Returns the lines of `/help`. */
 export function help(): string[] {
   const keys = [
     ['Enter', 'send; with nothing typed: fold or unfold the thread selected'],

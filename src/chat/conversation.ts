@@ -33,7 +33,7 @@ const MAX_LINES = 200;
 const MAX_CHARACTERS = 50_000;
 const wrapped = new WeakMap<Entry, { width: number; lines: string[] }>();
 
-/** The threads of the channel on the screen, and whether each is folded. */
+/** Returns the threads of the channel on the screen, and whether each is folded. */
 export function foldedThreads(state: ChatState): { thread: ChatThread; folded: boolean }[] {
   const room = roomOf(state, state.current);
   const threads = threadsOf(room.entries);
@@ -44,7 +44,7 @@ export function foldedThreads(state: ChatState): { thread: ChatThread; folded: b
 }
 
 /**
- * A thread that was there before is folded; the newest thread, and one that received messages while
+ * Whether a thread is folded: one that was there before is; the newest thread, and one that received messages while
  * the chat was open, are not.
  */
 function isFolded({ folds, live }: Room, { root, others }: ChatThread, isLast: boolean): boolean {
@@ -54,7 +54,7 @@ function isFolded({ folds, live }: Room, { root, others }: ChatThread, isLast: b
   return others.length > 0 && !isLast && !isLive;
 }
 
-/** The conversation on the screen: everything that is loaded, as lines. */
+/** Returns the conversation on the screen: everything that is loaded, as lines. */
 export function conversationLines(state: ChatState, width: number): Line[] {
   const { older, entries } = roomOf(state, state.current);
   const lines: Line[] = [];
@@ -122,7 +122,7 @@ function message(
   ];
 }
 
-/** The mark behind the name of a writer of whom a key is pinned here. */
+/** Returns the mark behind the name of a writer with a key that is pinned here. */
 function verifiedSegments({ verified }: Entry): Segment[] {
   return verifiedWords(verified).map((word) => ({
     text: ` ${word}`,
@@ -142,12 +142,12 @@ function bodyLines(entry: Entry, width: number): string[] {
   return lines;
 }
 
-/** A message by its name and the beginning of its text. */
+/** Words a message by its name and the beginning of its text. */
 export function inWords({ relPath, body }: Pick<Entry, 'relPath' | 'body'>): string {
   return `${shortName(relPath)} "${cut(oneLine(body), EXCERPT_COLUMNS)}"`;
 }
 
-/** The beginning of a message's random suffix, by which it can be named. */
+/** Returns the beginning of a message's random suffix, by which it can be named. */
 export function shortName(relPath: string): string {
   return /-([0-9a-fA-F]{8})/.exec(relPath)?.[1] ?? relPath;
 }
@@ -184,7 +184,7 @@ function beside(left: readonly Segment[], right: readonly Segment[], width: numb
   return [...fitted(left, width - taken), ...end];
 }
 
-/** The segments that fit, the last of them cut. */
+/** Returns the segments that fit, the last of them cut. */
 export function fitted(segments: readonly Segment[], width: number): Segment[] {
   const shown: Segment[] = [];
   let left = width;

@@ -20,7 +20,7 @@ const NOTES = 10;
 /** The lines shown of a note. */
 const LINES = 3;
 
-/** Who can be written to, with the hosts that serve each and when these last wrote something. */
+/** Returns the actors one can write to, with the hosts that serve each and when these last wrote something. */
 export async function actorLines(context: Context): Promise<string[]> {
   const actors = await listActors(context);
   if (actors.length === 0) return ['no actors; add one with: crosstalk actor add'];
@@ -36,7 +36,7 @@ export async function actorLines(context: Context): Promise<string[]> {
   ]);
 }
 
-/** The shared notes with some words, best first; without words the newest ones. */
+/** Returns the shared notes with some words, best first; without words the newest ones. */
 export async function memoryLines(context: Context, words: string): Promise<string[]> {
   const found =
     words === ''
@@ -54,9 +54,9 @@ export async function memoryLines(context: Context, words: string): Promise<stri
 }
 
 /**
- * Reads a file that is to go along with a message, besides others that wait.
+ * Reads a file that a message is to bring along, besides others that wait.
  *
- * @throws CrosstalkError `usage` for what could not be sent
+ * @throws CrosstalkError `usage` for a file that could not be sent
  */
 export async function attach(
   context: Context,

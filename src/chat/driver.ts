@@ -128,7 +128,7 @@ export class Driver {
     this.#show(this.#options.port.send(channel, said), { typed, ...said });
   }
 
-  /** Shows what is said about a message once that message is found. */
+  /** Shows a notice about a message once that message is found. */
   #found(
     { channel, typed, body, attached = [] }: Extract<Effect, { do: 'reply' | 'now' }>,
     said: ReturnType<ChatPort['reply']>,
@@ -144,7 +144,7 @@ export class Driver {
     );
   }
 
-  /** Shows a message, and what becomes of it. */
+  /** Shows a message, and its outcome. */
   #show(
     { entry, sent }: ReturnType<ChatPort['send']>,
     { typed, attached = [] }: Pick<Extract<Effect, { do: 'send' }>, 'typed' | 'attached'>,
@@ -232,7 +232,7 @@ export class Driver {
     this.dispatch({ type: 'addresses', addresses });
   }
 
-  /** The timer runs only while something is waited for. */
+  /** Starts the timer, which runs only while something is waited for. */
   #scheduleTick(): void {
     if (this.#isOver || this.#timer !== undefined || !isWaiting(this.#state)) return;
     this.#timer = setTimeout(() => {
@@ -249,7 +249,7 @@ export class Driver {
   };
 }
 
-/** What is asked of the bus and leads to one event. */
+/** Requests to the bus that lead to one event. */
 type Asking = Extract<
   Effect,
   {
@@ -323,8 +323,8 @@ const MAX_BYTES = 74_994;
 type Copied = { ok: true; sequence: string; said: string } | { ok: false; problem: string };
 
 /**
- * The sequence by which a terminal puts a text on the clipboard (OSC 52). The text was written by
- * somebody else: it is in base64 between two constants, and what is pasted later steers no terminal.
+ * Returns the sequence by which a terminal puts a text on the clipboard (OSC 52). The text was written by somebody
+ * else: it is in base64 between two constants, and a later paste controls no terminal.
  */
 export function toClipboard(text: string): Copied {
   const bytes = Buffer.from(harmless(text).trimEnd(), 'utf8');
@@ -344,12 +344,12 @@ function panel(title: string, lines: string[]): ChatEvent {
   return { type: 'panel', title, lines };
 }
 
-/** Says that something was done. */
+/** Makes the event that reports that something was done. */
 function told(text: string): ChatEvent {
   return { type: 'notice', text, bad: false };
 }
 
-/** Why something was not done. */
+/** Words the reason why something was not done. */
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -9,7 +9,7 @@ export interface Input {
 
 export const EMPTY: Input = { text: '', cursor: 0 };
 
-/** A text with the cursor at its end. */
+/** Returns a text with the cursor at its end. */
 export function typed(text: string): Input {
   return { text, cursor: text.length };
 }

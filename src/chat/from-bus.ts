@@ -15,7 +15,7 @@ import type { ChannelRow, Entry } from './port.ts';
 /** The default addressee when hosts serve several actors and one has this name. */
 const USUAL = 'concierge';
 
-/** The channel in which something was seen last. */
+/** Returns the channel that was read last. */
 export function lastSeen<C extends ChannelRow>(
   channels: readonly C[],
   seen: Readonly<Record<string, string>>,
@@ -55,7 +55,7 @@ export function entryOf({
   };
 }
 
-/** A text above the files that go along with it, and the branch on which it was worked. */
+/** Returns a text above its files, and the branch on which it was worked out. */
 export function bodyShown(message: Shown): string {
   const { body, files = [] } = message;
   const lines = [...files.map(fileInWords), ...branchMark(message)];
@@ -64,7 +64,7 @@ export function bodyShown(message: Shown): string {
 
 type Shown = Pick<Message, 'body' | 'files' | 'branch'>;
 
-/** The only actor that hosts serve, or the one that usually answers; empty if there is none. */
+/** Returns the only actor that hosts serve, or the one that usually answers; empty if there is none. */
 export async function usualAddressee(context: Context): Promise<string> {
   const served = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
   const [only, ...others] = served;
@@ -72,7 +72,7 @@ export async function usualAddressee(context: Context): Promise<string> {
   return served.some(({ name }) => name === USUAL) ? USUAL : '';
 }
 
-/** The message of an entry. */
+/** Returns the message of an entry. */
 export function messageOf({ relPath, from, to, at, re, cause, body, notYet }: Entry): Located {
   const addresses = to.flatMap((text) => {
     const address = parseAddress(text);
@@ -83,7 +83,7 @@ export function messageOf({ relPath, from, to, at, re, cause, body, notYet }: En
   return { relPath, message: { ...message, ...notYet } };
 }
 
-/** Puts on record what a person has seen on the screen, each message once. */
+/** Records the messages that a person has seen on the screen, each once. */
 export class OnScreen {
   readonly #context: Context;
   readonly #me: string;

@@ -24,8 +24,8 @@ export interface LinesInput {
 }
 
 /**
- * A chat without a screen: each line is sent, and answers to it are shown as they arrive. A
- * backslash at the end of a line joins the next line to it.
+ * Runs a chat without a screen: each line is sent, and answers to it are shown as they arrive. A backslash at the end
+ * of a line joins the next line to it.
  *
  * @returns `complete` is false when a sent message has no answer
  * @throws CrosstalkError for a message that cannot be sent; the messages before it were sent
@@ -119,8 +119,8 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 /**
- * A message as lines: its sender is on the first line and all others are indented, so that no line
- * can pass for another message.
+ * Returns a message as lines: its sender is on the first line and all others are indented, so that no line can pass
+ * for another message.
  */
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');

@@ -5,7 +5,7 @@ import { isOpen } from '../present/state.ts';
 const LOOKED_AFTER = 60;
 /** The number of unfinished messages that are looked at again and again. */
 const FOLLOWED = 8;
-/** Milliseconds after which an answer is no longer expected while somebody waits for it. */
+/** Milliseconds after which a waiting person no longer expects an answer. */
 const PATIENCE_MS = 3_600_000;
 
 /** Marks the newest message of the channel on the screen as seen. */
@@ -15,7 +15,7 @@ export function seen(state: ChatState): Effect[] {
   return [{ do: 'seen', channel: state.current, relPath: newest.relPath }];
 }
 
-/** The messages of the channel on the screen whose addressees may still make progress. */
+/** Returns the messages of the channel on the screen whose addressees may still make progress. */
 function openOnes(state: ChatState): string[] {
   return roomOf(state, state.current)
     .entries.filter(

@@ -19,7 +19,7 @@ export interface Room {
 export interface Completion {
   choices: Choice[];
   index: number;
-  /** Where in the text the current choice begins. */
+  /** Offset in the text at which the current choice begins. */
   start: number;
   end: number;
 }
@@ -50,7 +50,7 @@ export interface ChatState {
   addresses: Choice[];
   /** Undefined until they are known. */
   skills: Choice[] | undefined;
-  /** What was to be sent before the skills were read; it goes as soon as they are, unless it is changed. */
+  /** Message that was to be sent before the skills were read; it is sent as soon as they are, unless it is changed. */
   untilSkills: string | undefined;
   /** Default addressees. */
   to: string;
@@ -118,7 +118,7 @@ export type ChatEvent =
   | { type: 'aside'; text: string }
   | { type: 'panel'; title: string; lines: string[] };
 
-/** What is said in a channel; `typed` comes back when it cannot be sent. */
+/** Message to a channel; `typed` comes back when it cannot be sent. */
 interface Spoken {
   channel: string;
   body: string;
@@ -211,12 +211,12 @@ export function begin(
   return step(state, { do: 'older', channel: current });
 }
 
-/** The state with the input emptied, as after sending. */
+/** Returns the state with the input emptied, as after sending. */
 export function cleared(state: ChatState): ChatState {
   return { ...state, input: EMPTY, browsing: undefined, completion: undefined };
 }
 
-/** A line above the input; one that is an aside was not caused by what the person did last. */
+/** A line above the input; an aside was not caused by the person's last action. */
 interface Notice {
   text: string;
   bad: boolean;
@@ -224,14 +224,14 @@ interface Notice {
   isAside?: boolean;
 }
 
-/** How a notice is meant. */
+/** Tone of a notice. */
 export type Tone = 'plain' | 'bad';
 
 export function noticed(state: ChatState, text: string, tone: Tone): ChatState {
   return { ...state, notice: { text, bad: tone === 'bad', at: state.now } };
 }
 
-/** The name of a channel, for people. */
+/** Returns the name of a channel, for people. */
 export function channelName({ channels }: ChatState, id: string): string {
   return channels.find((channel) => channel.id === id)?.name ?? id;
 }

@@ -18,13 +18,13 @@ export interface Entry {
   body: string;
   /** The message that it takes back. */
   cancels?: string;
-  /** What force it has then. */
+  /** Force of it as a cancellation. */
   force?: WebForce;
   /** The answers that it offers. */
   options?: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */
   verified?: boolean;
-  /** Set in what only looks like an answer: a word on the way to one, or the notice of a failure. */
+  /** Set in a message that only looks like an answer: an interim answer, or the notice of a failure. */
   notYet?: Pick<Message, 'interim' | 'failed' | 'host'>;
 }
 
@@ -42,7 +42,7 @@ export interface Choice {
   description: string;
 }
 
-/** The data with which a chat begins. */
+/** Data with which a chat starts. */
 export interface Opening {
   /** The name of the user. */
   me: string;
@@ -63,19 +63,19 @@ export interface SentEntry {
 }
 
 /**
- * What the screen requires from the rest of the program. The screen is bundled separately, so it
- * imports nothing from the rest (build.js).
+ * Functions that the screen requires from the rest of the program. The screen is bundled separately, so it imports
+ * nothing from the rest (build.js).
  */
 export interface ChatPort {
-  /** The channels with their places in the tree. */
+  /** Returns the channels with their places in the tree. */
   channels(): Promise<ChannelRow[]>;
-  /** The number of unread messages by id of the channel; waits for the index. */
+  /** Returns the number of unread messages by id of the channel; waits for the index. */
   unread(): Promise<Record<string, number>>;
-  /** Everything that can be an address. */
+  /** Returns everything that can be an address. */
   addresses(): Promise<Choice[]>;
-  /** The skills that a message can ask for by beginning with `/name`. */
+  /** Returns the skills that a message can ask for by beginning with `/name`. */
   skills(): Promise<Choice[]>;
-  /** The next older messages of a channel, oldest first; the first call returns the newest ones. */
+  /** Returns the next older messages of a channel, oldest first; the first call returns the newest ones. */
   older(channel: string): Promise<{ entries: Entry[]; more: boolean }>;
   /** New messages on the bus, as they arrive. */
   news(): AsyncGenerator<Entry[]>;
@@ -117,18 +117,18 @@ export interface ChatPort {
    * @param file relative to the current folder, or to the home folder after `~/`
    */
   attach(file: string, waiting: readonly Attachment[]): Promise<Attachment>;
-  /** The text of a message as it was written. */
+  /** Returns the text of a message as it was written. */
   body(message: string): Promise<string>;
-  /** Who can be written to, and where. */
+  /** Returns the actors one can write to, with their hosts. */
   actors(): Promise<string[]>;
-  /** The shared notes with some words, best first; without words the newest ones. */
+  /** Returns the shared notes with some words, best first; without words the newest ones. */
   memory(words: string): Promise<string[]>;
-  /** The number of messages that ask the user something; waits for the index. */
+  /** Returns the number of messages that ask the user something; waits for the index. */
   asking(): Promise<number>;
-  /** What came for the user. */
+  /** Returns the mail for the user. */
   inbox(): Promise<string[]>;
   thread(message: string): Promise<string[]>;
-  /** One whole message. */
+  /** Returns one whole message. */
   read(message: string): Promise<string[]>;
   search(channel: string, words: string): Promise<string[]>;
   status(): Promise<string[]>;
@@ -136,7 +136,7 @@ export interface ChatPort {
   retry(id: string): Promise<string>;
   /** Takes a message back and returns the notice to show. */
   cancel(message: string): Promise<string>;
-  /** Decides on what a message proposes and returns the notice to show. */
+  /** Decides on the proposal of a message and returns the notice to show. */
   decide(decision: 'approve' | 'deny', message: string, note: string): Promise<string>;
   remember: {
     sent: (line: string) => void;

@@ -43,7 +43,7 @@ export async function prepareScreen(): Promise<void> {
   // Importing it is enough.
 }
 
-/** A chat on this process's terminal, until the user leaves it or `signal` is aborted. */
+/** Runs a chat on this process's terminal, until the user leaves it or `signal` is aborted. */
 export async function openChat(options: ScreenOptions): Promise<void> {
   const { port, opening, signal, onNote } = options;
   let instance: Instance | undefined;
@@ -159,7 +159,7 @@ function Part({ part, colour, unicode }: Look & { part: Segment }): ReactElement
   return <Text color={COLOURS[style]}>{text}</Text>;
 }
 
-/** The colour of a name, which is the same everywhere. */
+/** Returns the colour of a name, which is the same everywhere. */
 function colourOf(name: string): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xffffff;

@@ -59,8 +59,8 @@ export function submitted(state: ChatState): Step {
 }
 
 /**
- * Takes the skills as they are now. What waited for them is sent; what was refused as no command is
- * said to be one of them, if it is.
+ * Takes the skills as they are now. Sends a message that waited for them; if a text was refused as an unknown
+ * command, reports that it is a skill, if it is.
  */
 export function skillsRead(state: ChatState, skills: ChatState['skills'] = []): Step {
   const next = { ...state, skills, untilSkills: undefined };
@@ -143,7 +143,7 @@ function cancelled(state: ChatState, argument: string): Step {
   );
 }
 
-/** Decides on the message that is named first; what follows is the note. */
+/** Decides on the message that is named first; the rest of the text is the note. */
 function decided(state: ChatState, decision: 'approve' | 'deny', argument: string): Step {
   const [message = ''] = argument.split(/\s/, 1);
   const note = argument.slice(message.length).trim();
@@ -293,18 +293,18 @@ function kept(before: ChatState, state: ChatState, ...effects: Effect[]): Step {
   );
 }
 
-/** Refuses what was typed, which stays where it is. */
+/** Refuses the typed text, which stays in the input. */
 function wrong(state: ChatState, text: string): Step {
   return step(noticed(state, text, 'bad'));
 }
 
-/** The newest message of a kind, in the selected thread or in the channel. */
+/** Returns the newest message of a kind, in the selected thread or in the channel. */
 function newestOf(state: ChatState, isMeant: (entry: Entry) => boolean): string | undefined {
   const newest = chosen(state, isMeant).at(-1);
   return newest && pathOf(newest);
 }
 
-/** The messages of a kind in the selected thread or in the channel, oldest first. */
+/** Returns the messages of a kind in the selected thread or in the channel, oldest first. */
 function chosen(state: ChatState, isMeant: (entry: Entry) => boolean): Entry[] {
   const { entries } = roomOf(state, state.current);
   const selected = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
@@ -315,12 +315,14 @@ function chosen(state: ChatState, isMeant: (entry: Entry) => boolean): Entry[] {
   return all.filter(isMeant);
 }
 
-/** The message that a command reads which names none: the newest of the selected thread or of the channel. */
+/**
+ * Returns the message that a command without an argument reads: the newest of the selected thread or of the channel.
+ */
 function toRead(state: ChatState): string | undefined {
   return newestOf(state, () => true);
 }
 
-/** The message that is copied: the newest of the selected thread, else the last answer of somebody else. */
+/** Returns the message that is copied: the newest of the selected thread, else the last answer of somebody else. */
 function toCopy(state: ChatState): string | undefined {
   if (state.selected !== undefined) return toRead(state);
   const isAnswer = ({ from, re, notYet }: Entry): boolean =>
@@ -328,7 +330,7 @@ function toCopy(state: ChatState): string | undefined {
   return newestOf(state, isAnswer);
 }
 
-/** The unique name of a message. */
+/** Returns the unique name of a message. */
 function pathOf({ channel, relPath }: Entry): string {
   return `${channel}/${relPath}`;
 }

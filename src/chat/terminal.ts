@@ -24,7 +24,7 @@ export class ChatTerminal {
   readonly #resized: () => void;
   #isOpen = true;
 
-  /** Takes over the terminal; it is restored in whatever way the process ends. */
+  /** Takes over the terminal; it is restored however the process ends. */
   constructor(on: { press: (key: Key) => void; resize: () => void }) {
     this.#keyboard = new Keyboard(on.press);
     this.#resized = on.resize;
@@ -56,8 +56,8 @@ export class ChatTerminal {
   }
 
   /**
-   * The output stream for the drawing library. The library does not learn of resizes, because
-   * everything is drawn anew then, and it does not erase what the terminal showed before.
+   * Returns the output stream for the drawing library. The library does not learn of resizes, because everything is
+   * drawn anew then, and it does not erase the terminal's earlier output.
    */
   output(): NodeJS.WriteStream {
     const stdout = this.#stdout;

@@ -39,7 +39,7 @@ export function threadsOf(entries: readonly Entry[]): ChatThread[] {
   return [...threads.values()].sort((a, b) => (a.last < b.last ? -1 : 1));
 }
 
-/** How many messages of a thread answer another one. */
+/** Returns the number of messages of a thread that answer another one. */
 export function answersIn({ others }: ChatThread): number {
   return others.filter(({ entry }) => entry.re.length > 0).length;
 }

@@ -159,7 +159,7 @@ function sent(state: ChatState, relPath: string, why: string | undefined): Step 
 }
 
 /**
- * The message could not be sent at all: its text goes back into the draft, or at least into the
+ * Takes back a message that could not be sent at all: its text goes back into the draft, or at least into the
  * history.
  */
 function refused(state: ChatState, entry: Entry, typedText: string, why: string): Step {
@@ -176,7 +176,7 @@ function refused(state: ChatState, entry: Entry, typedText: string, why: string)
   );
 }
 
-/** Shows what is said beside something else; it does not take the place of a failure just told. */
+/** Shows a notice beside something else; it does not take the place of a failure just reported. */
 function aside(state: ChatState, text: string): ChatState {
   const { notice, now } = state;
   const isHeld = notice?.bad === true && notice.isAside !== true && now - notice.at < NOTICE_MS;
@@ -322,8 +322,8 @@ function draft({ current }: ChatState, text: string): Effect {
 }
 
 /**
- * The words that can be inserted at the cursor: addresses after `@` and `/to`, channels after
- * `/channel`, and commands and skills after `/` at the beginning.
+ * Returns the words that can be inserted at the cursor: addresses after `@` and `/to`, channels after `/channel`, and
+ * commands and skills after `/` at the beginning.
  *
  * @returns undefined where nothing can be completed
  */
@@ -350,7 +350,7 @@ function completionAt(state: ChatState): Completion | undefined {
     const commands = COMMANDS.map(({ name, summary }) => ({ value: name, description: summary }));
     return found([...commands, ...skillsOf(state)], start + 1, ' ');
   }
-  // After the names of those who are spoken to, only a skill can begin with a slash.
+  // After the names of the addressees, only a skill can begin with a slash.
   if (word.startsWith('/') && /^(?:@\S+\s+)+$/.test(before.slice(0, start)))
     return found(state.skills ?? [], start + 1, ' ');
   if (command === 'to') {
@@ -363,7 +363,7 @@ function completionAt(state: ChatState): Completion | undefined {
   return word.startsWith('@') ? found(state.addresses, start + 1, ' ') : undefined;
 }
 
-/** The skills that no command hides. */
+/** Returns the skills that no command hides. */
 function skillsOf({ skills = [] }: ChatState): Choice[] {
   return skills.filter(({ value }) => !COMMANDS.some(({ name }) => name === value));
 }

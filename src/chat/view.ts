@@ -31,7 +31,7 @@ interface Layout {
   prompt: string;
 }
 
-/** One less than the terminal's number of rows: writing to the last row would scroll the screen. */
+/** Returns one less than the terminal's number of rows: writing to the last row would scroll the screen. */
 export function heightOf({ rows }: ChatState): number {
   return Math.max(1, rows - 1);
 }
@@ -58,13 +58,13 @@ function layoutOf(state: ChatState): Layout {
   return { sidebar, width, title, bar, attached, body, input, prompt };
 }
 
-/** The line of the conversation at which the selected thread begins; negative if none is selected. */
+/** Returns the line of the conversation at which the selected thread begins; negative if none is selected. */
 export function selectedLine(state: ChatState): number {
   const { width } = layoutOf(state);
   return conversationLines(state, width).findIndex(([first]) => first?.text === SELECTED);
 }
 
-/** The number of visible lines of the conversation, or of the panel, and the number of all lines. */
+/** Returns the number of visible lines of the conversation, or of the panel, and the number of all lines. */
 export function windowOf(state: ChatState): { height: number; total: number } {
   const { body, width } = layoutOf(state);
   const { panel } = state;
@@ -123,7 +123,7 @@ function asks(count: number): string {
   return `${count === 1 ? '1 message asks' : `${String(count)} messages ask`} you: /inbox`;
 }
 
-/** The lines of the conversation or the panel, filled up to the height. */
+/** Returns the lines of the conversation or the panel, filled up to the height. */
 function bodyLines(state: ChatState, { body, width }: Layout): Line[] {
   const { panel, scroll } = state;
   if (panel !== undefined) {
@@ -144,7 +144,7 @@ function filled(lines: readonly Line[], height: number, where: 'above' | 'below'
   return where === 'above' ? [...empty, ...lines] : [...lines, ...empty];
 }
 
-/** The line below: completion candidates, an error, news, or the available keys. */
+/** Returns the line below: completion candidates, an error, news, or the available keys. */
 function barLine(state: ChatState, width: number): Line {
   const { completion, notice, below, scroll } = state;
   if (completion !== undefined) {

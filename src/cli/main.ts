@@ -10,10 +10,7 @@ import { paging, type Paging } from './command/paging.ts';
 /** Options of commands that go on writing, or whose output is for programs. */
 const ENDLESS = /^(?:-f|--follow|--jsonl?)$/;
 
-/**
- * The entry point of the command line tool, which connects the process's own streams, signals and
- * exit code.
- */
+/** Runs the command line tool, and connects it to the process's own streams, signals and exit code. */
 export async function main(argv: string[]): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
@@ -34,11 +31,11 @@ export async function main(argv: string[]): Promise<void> {
   // Closing a terminal ends the programs in it. Node takes back that nohup has the signal ignored.
   process.on('SIGHUP', interrupted);
   const inIsTty = isatty(0);
-  // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
+  // An error that cannot be reported there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {
     if (!hasCode(error, 'EPIPE')) return;
     if (interrupt !== 'clean') process.exit(EXIT.failed);
-    // Nobody reads the log any more, as when a terminal is closed: what runs comes to its end.
+    // Nobody reads the log any more, as when a terminal is closed: the runs come to their end.
     process.exitCode = EXIT.failed;
     stop.abort();
   });
@@ -71,7 +68,7 @@ export async function main(argv: string[]): Promise<void> {
   // Do not wait for handles that are still open (a socket, or a git process that sees its input
   // closed).
   const isWritten = process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
-  // What went wrong there is told first, by the listener.
+  // The listener reports errors there first.
   if (isWritten && process.stdout.errored === null) process.exit();
 }
 
@@ -107,7 +104,7 @@ function processIo(
   };
 }
 
-/** The environment of this process. The programs that it starts do not inherit all of it. */
+/** Returns the environment of this process. The programs that it starts do not inherit all of it. */
 function givenEnvironment(): NodeJS.ProcessEnv {
   const given = { ...process.env };
   const inherited = withoutWebToken(given);
@@ -133,7 +130,7 @@ async function askOnTerminal(question: string, signal?: AbortSignal): Promise<st
   }
 }
 
-/** Asks for what is not to be seen: what is typed is not shown. */
+/** Asks for a secret: the typed text is not shown. */
 async function askHidden(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const { Writable } = await import('node:stream');

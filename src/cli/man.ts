@@ -11,7 +11,7 @@ import { optionsOf, type CommandSpec } from './command/spec.ts';
 import { COMMANDS } from './commands.ts';
 
 /**
- * The manual page, generated from the command table and from the facts that `--help` shows as well.
+ * Returns the manual page, generated from the command table and from the facts that `--help` shows as well.
  *
  * @param version of the package
  * @param date the date on the page
@@ -121,7 +121,7 @@ export function roffArgument(text: string): string {
 const bold = (text: string): string => `\\fB${escaped(text)}\\fR`;
 const italic = (text: string): string => `\\fI${escaped(text)}\\fR`;
 
-/** A term and its meaning, as in a list of options. */
+/** Returns a term and its meaning, as in a list of options. */
 function item(term: string, meaning: string): string {
   return `.TP\n${term}\n${meaning}`;
 }

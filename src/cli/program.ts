@@ -54,7 +54,7 @@ export function buildProgram(
   return program;
 }
 
-/** Whether the help leaves out what begins with a word: all of it is hidden, or not of every day. */
+/** Whether the help leaves out the commands with a first word: all of them are hidden, or not of every day. */
 function isUnlisted(word: string, few: boolean): boolean {
   if (few && !isOfEveryDay(word)) return true;
   return COMMANDS.filter(({ name }) => name.split(' ')[0] === word).every(({ hidden }) => hidden);
@@ -70,8 +70,8 @@ export function wholeHelp(argv: readonly string[]): 'few' | 'all' | undefined {
 }
 
 /**
- * `help worktree remove` as `worktree remove --help`: the parser's own help command looks at one word only,
- * and knows no way to say that there is no such command.
+ * Rewrites `help worktree remove` as `worktree remove --help`: the parser's own help command looks at one word only,
+ * and cannot report that there is no such command.
  */
 export function helpAsked(argv: readonly string[]): readonly string[] {
   const [help, ...given] = argv;
@@ -92,7 +92,7 @@ function helpCommand(heading: string): Command {
     .helpGroup(heading);
 }
 
-/** The text below the commands in the help of the whole program. */
+/** Returns the text below the commands in the help of the whole program. */
 function facts(): string {
   const codes = EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return `Example:\n  ${EXAMPLE}\n\nExit: ${codes}\nMore: crosstalk help --all, crosstalk <command> --help, man crosstalk`;

@@ -122,7 +122,7 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   });
 }
 
-/** Where a text has been taken for an option: words that no option looks like. */
+/** Explains where a text has been taken for an option: words that no option looks like. */
 function after(message: string): string {
   const [, word] = /^error: unknown option '(.*)'/s.exec(message) ?? [];
   const isText = word !== undefined && !/^(?:--[a-z][\w-]*(?:=.*)?|-[a-z])$/is.test(word);
@@ -139,8 +139,8 @@ function report(io: Io, argv: readonly string[], command: string, error: unknown
 }
 
 /**
- * Says in one line on stderr why a command failed; with `--json` also as a document on stdout, where
- * whoever asked for JSON reads. Returns the exit code.
+ * Reports in one line on stderr why a command failed; with `--json` also as a document on stdout, where a caller who
+ * asked for JSON reads. Returns the exit code.
  */
 function failed(
   io: Io,
@@ -211,15 +211,15 @@ const REQUESTS = [
 ];
 
 /**
- * Whether a run in a sandbox, which hides the transport, has to ask the dispatcher to look something up
- * for it. Whoever says falsely that it is in one gets what it would have got anyway.
+ * Whether a run in a sandbox, which hides the transport, has to ask the dispatcher to look something up for it. A run
+ * that falsely claims to be in one gets only what it would have got anyway.
  */
 function isLookUp({ io, spec }: { io: Io; spec: CommandSpec }): boolean {
   const isRun = io.agentMode?.runDir !== undefined && io.env['CROSSTALK_SANDBOX'] === '1';
   return isRun && !REQUESTS.includes(spec.name);
 }
 
-/** What options and arguments of commands for runs take that names no file; all else counts as naming one. */
+/** Options and arguments of commands for runs that name no file; all else counts as naming one. */
 const NAMES_NO_FILE = [
   ...['-', 'actor', 'alias', 'body', 'channel', 'id', 'kind', 'note', 'message', 'messages', 'n'],
   ...[
@@ -244,7 +244,7 @@ function namesFile(words: string): boolean {
   return taken.some((word) => !NAMES_NO_FILE.includes(word.slice(1).replace('...', '')));
 }
 
-/** The options of a command that may name files or folders. */
+/** Returns the options of a command that may name files or folders. */
 export function fileOptions(spec: CommandSpec): string[] {
   return optionsOf(spec).flatMap(([flags]) => {
     const name = longName(flags);
@@ -266,7 +266,7 @@ function assertLooksUp({ spec, options }: Chosen): void {
   }
 }
 
-/** An option as it is typed; the parser knows it in camelCase. */
+/** Returns an option as it is typed; the parser knows it in camelCase. */
 function dashed(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

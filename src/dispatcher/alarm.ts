@@ -21,7 +21,7 @@ export class Alarm {
     this.#wait = waits;
     bell.onRing((what) => {
       if (this.#wake !== undefined) this.#wake(what);
-      // Asking the remote includes looking at what is known locally.
+      // Asking the remote includes looking at the local state.
       else if (ORDER.indexOf(what) > ORDER.indexOf(this.#pending ?? 'look')) this.#pending = what;
       else this.#pending ??= what;
     });

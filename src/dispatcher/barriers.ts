@@ -8,14 +8,14 @@ import type { QuestionSet } from './question-locks.ts';
 import { brief } from './run/briefing.ts';
 import { isCancelled, questionsOf } from './run/conclude.ts';
 
-/** What is known about the waiting answers of one conversation. */
+/** Facts about the waiting answers of one conversation. */
 interface Known {
   actor: string;
   channel: string;
   questions: string[];
   /** When this process first saw each message: milliseconds. */
   seen: Map<string, number>;
-  /** What was found at `tip` for `messages`. */
+  /** Answers found at `tip` for `messages`. */
   tip?: string;
   messages: string[];
   join?: Join | undefined;
@@ -25,11 +25,10 @@ interface Known {
 type Waiting = readonly { actor: string; channel: string; messages: readonly Delivery[] }[];
 
 /**
- * Holds back the answers of peers for actors whose profile says `wake: all`, until all have answered
- * or the first one has waited long enough (bills.md, "Waiting for all"). Whom they wait for is
- * looked up once for each commit and only when such answers wait, so nothing is read when nothing
- * new has come; the time at which they become due is known without looking. All of it follows from
- * the record, so nothing is stored.
+ * Holds back the answers of peers for actors whose profile has `wake: all`, until all have answered or the first one
+ * has waited long enough (bills.md, "Waiting for all"). Whom they wait for is looked up once for each commit and only
+ * when such answers wait, so nothing is read when nothing new has come; the time at which they become due is known
+ * without looking. All of it follows from the record, so nothing is stored.
  */
 export class Barriers {
   readonly #engine: Engine;
@@ -39,7 +38,7 @@ export class Barriers {
     this.#engine = engine;
   }
 
-  /** Forgets what does not wait any more. */
+  /** Forgets batches that no longer wait. */
   follow(waiting: Waiting): void {
     if (this.#known.size === 0) return;
     const there = new Set(
@@ -76,7 +75,7 @@ export class Barriers {
     const messages = batch.map(({ relPath }) => relPath);
     const now = this.#engine.now().getTime();
     const seen = messages.map((relPath) => known.seen.get(relPath) ?? now);
-    // After the clock was set back, what was seen at a later time begins to wait at this one.
+    // After the clock was set back, a batch seen at a later time starts to wait at this one.
     const isSetBack = seen.some((time) => time > now);
     messages.forEach((relPath, at) => known.seen.set(relPath, Math.min(seen[at] ?? now, now)));
     const isSame = before?.tip === tip && before.messages.join() === messages.join() && !isSetBack;
@@ -93,7 +92,7 @@ export class Barriers {
     const { profile } = await profileInForce(this.#engine, tip, actor);
     if (profile?.wake !== 'all') return undefined;
     const briefing = await brief(this.#engine, { tip, channel, messages, actor, host });
-    // What can't be read, or was taken back, is the business of the run that finds it out.
+    // A message that can't be read, or was taken back, is left to the run that finds it out.
     if (briefing.unread.length > 0 || isCancelled(actor, briefing)) return undefined;
     const now = this.#engine.now().getTime();
     return joinOf(

@@ -9,9 +9,9 @@ import type { MessageReader } from '../bus/message-reader.ts';
 import type { QuestionSet } from './question-locks.ts';
 
 /**
- * Decides which pending messages of an actor and channel go into one run: a batch is one
- * conversation (protocol.md §5). The conversation of a delivery is looked up only once, since what
- * a message answers does not change; where something of that is not on the bus, once for each commit.
+ * Decides which pending messages of an actor and channel go into one run: a batch is one conversation (protocol.md
+ * §5). The conversation of a delivery is looked up only once, since the messages that a message answers do not
+ * change; if one of them is not on the bus, once for each commit.
  */
 export class Batches {
   readonly #reader: MessageReader;
@@ -23,15 +23,12 @@ export class Batches {
     this.#reader = reader;
   }
 
-  /** The questions that a batch of peers' answers belongs to; undefined for any other batch. */
+  /** Returns the questions that a batch of peers' answers belongs to; undefined for any other batch. */
   fanInOf([first]: readonly Delivery[]): QuestionSet | undefined {
     return first && fanInNamed(this.#names.get(first) ?? '', first);
   }
 
-  /**
-   * As {@link fanInOf}, for the messages of a dead letter, at the commit at which they would be
-   * read.
-   */
+  /** Does the same as {@link fanInOf} for the messages of a dead letter, at the commit at which they would be read. */
   async fanInOfLetter(tip: string, letter: DeadLetter): Promise<QuestionSet | undefined> {
     const { actor, channel, messages } = letter;
     const [first] = await this.#reader.messages(tip, channel, messages.slice(0, 1));
@@ -73,12 +70,12 @@ function isWhole(delivery: Delivery, lookup: Lookup): boolean {
   );
 }
 
-/** Whoever pushes messages that name each other in a circle gets a run for each. */
+/** Most links that are followed: somebody who pushes messages that name each other in a circle gets a run for each. */
 const MAX_STEPS = 64;
 
 /**
- * The question that waits as well and about which a message says more (warm.md, "Steering"), as one run has both;
- * any other message itself.
+ * Returns the waiting question about which a message says more (warm.md, "Steering"), as one run handles both; the
+ * message itself for any other.
  */
 export function steeredBy(delivery: Delivery, byPath: ReadonlyMap<string, Delivery>): Delivery {
   let first = delivery;

@@ -17,16 +17,16 @@ import type { CancelFound } from './intake/scan-findings.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
 
-/** How often a cancellation that fails is tried, unless the system refused something. */
+/** Number of attempts at a cancellation that fails, unless the system refused something. */
 const TRIES = 5;
 
 /**
- * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
- * what runs is ended, and the tasks that an actor gave to others for it are taken back in its name.
+ * Carries out cancellations of messages by their writers (talk.md, "Cancelling"): waiting deliveries are settled,
+ * runs are ended, and the tasks that an actor delegated for them are cancelled in its name.
  *
- * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is
- * ended → the tasks. The message that cancels is on record, and no cursor is saved before all of this is
- * done, so the next start does what is left. Doing it twice changes nothing.
+ * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is ended → the
+ * tasks. The message that cancels is on record, and no cursor is saved before all of this is done, so the next start
+ * does the rest. Doing it twice changes nothing.
  */
 export class Cancellations {
   readonly #engine: Engine;
@@ -36,7 +36,7 @@ export class Cancellations {
   #tries = 0;
 
   /**
-   * @param jobs what runs
+   * @param jobs the runs under way
    * @param publish publishes an entry of the outbox, without waiting for it
    */
   constructor(engine: Engine, jobs: Pick<Jobs, 'count' | 'end'>, publish: (id: string) => void) {
@@ -46,10 +46,10 @@ export class Cancellations {
   }
 
   /**
-   * Honours what scans have found, each kind once: anybody can push a thousand that say the same.
+   * Honours the cancellations that scans have found, each kind once: anybody can push a thousand of the same content.
    *
    * @param tip the commit scanned last
-   * @throws what should be tried again at the next tick, because of a full disk for instance
+   * @throws errors that should be tried again at the next tick, such as for a full disk
    */
   async honour(host: ActiveHost, tip: string): Promise<void> {
     const { cancels } = this.#engine.deliveries.reports;
@@ -74,7 +74,7 @@ export class Cancellations {
     };
   }
 
-  /** Ends at once what an entry of the outbox takes back here; the bus may be out of reach. */
+  /** Ends at once the work that an entry of the outbox cancels here; the bus may be out of reach. */
   async foresee(host: ActiveHost, tip: string, entry: OutboxEntry): Promise<void> {
     for (const found of cancelsIn(entry)) {
       const target = await this.#targetOf(tip, found);
@@ -109,7 +109,10 @@ export class Cancellations {
     }
   }
 
-  /** What a message takes back, if it may: only its writer can, of what is served here. */
+  /**
+   * Returns the message that a message cancels, if it may: only its writer can, and only a message that is served
+   * here.
+   */
   async #targetOf(tip: string, found: CancelFound): Promise<CancelFound | undefined> {
     const { channel, message, unserved } = found;
     const place = targetOf(found);
@@ -131,8 +134,8 @@ export class Cancellations {
   }
 
   /**
-   * Ends and settles what an actor was given.
-   * @param briefing what is on the bus about it; without it, only what waits or runs here counts
+   * Ends and settles the deliveries of an actor.
+   * @param briefing the related messages on the bus; without it, only what waits or runs here counts
    */
   async #drop(
     actor: string,
@@ -154,9 +157,9 @@ export class Cancellations {
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
       const { letter, rest } = cancelledLetters(this.#engine, delivery, cancel, known);
-      // First: after a crash in between, the message has no letter, and gets one.
+      // First: after a crash in between, the message has no letter, and receives one.
       if (rest !== undefined) await deadLetters.put(rest);
-      // A reply that is taken back leaves its question open, so there is nothing to tell.
+      // A reply that is cancelled leaves its question open, so there is nothing to report.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
       else await deadLetters.putToTell(letter);
       passed('letter_written');
@@ -198,7 +201,7 @@ export class Cancellations {
     this.#publish(entry.id);
   }
 
-  /** What entries of the outbox take back already. */
+  /** Returns the messages that entries of the outbox cancel already. */
   async #queuedCancels(): Promise<Set<string>> {
     const entries = await this.#engine.outbox.all();
     return new Set(entries.flatMap(cancelsIn).map((one) => messageKey(targetOf(one))));
@@ -215,7 +218,7 @@ function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef
   );
 }
 
-/** Whether an actor has neither answered a message nor said that there will be no answer. */
+/** Whether an actor has neither answered a message nor stated that there will be no answer. */
 function isUnsaid(actor: string, relPath: string, { answered, channel }: Briefing): boolean {
   if (answered.has(relPath)) return false;
   return !channel.some(
@@ -257,12 +260,12 @@ class EarlyCancels {
   }
 }
 
-/** The message that a cancellation takes back. */
+/** Returns the message that a cancellation takes back. */
 function targetOf({ channel, message }: CancelFound): MessageRef {
   return placeOfRef(channel, message.cancels ?? '');
 }
 
-/** What an entry of the outbox takes back. */
+/** Returns the messages that an entry of the outbox cancels. */
 function cancelsIn({ commits }: OutboxEntry): CancelFound[] {
   return commits
     .flatMap(({ files }) => files)

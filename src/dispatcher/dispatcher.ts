@@ -24,9 +24,9 @@ import type { DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 
 /**
- * Starts runs for messages that can be delivered and records how the runs end. The life of a job:
- * taken from its mailbox (or due in the dead letters) → a free place in its tier's lane → CLI run →
- * outcome recorded → lane free → push → settled.
+ * Starts runs for messages that can be delivered and records how the runs end. The life of a job: taken from its
+ * mailbox (or due in the dead letters) → a free slot of its tier → CLI run → outcome recorded → slot free → push →
+ * settled.
  */
 export class Dispatcher {
   readonly #engine: Engine;
@@ -71,8 +71,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes back what messages that were scanned cancel, and ends the runs of whom this host does not serve any more;
-   * called before the cursors are saved.
+   * Carries out the cancellations in scanned messages, and ends the runs of actors that this host does not serve any
+   * more; called before the cursors are saved.
    */
   async cancel(): Promise<void> {
     await this.#foreseen.again();
@@ -88,8 +88,8 @@ export class Dispatcher {
   }
 
   /**
-   * The time at which a run becomes due without news: a retry, a trial of an agent CLI that refused
-   * to work, or answers that have waited long enough for others.
+   * Returns the time at which a run becomes due without news: a retry, a trial of an agent CLI that refused to work,
+   * or answers that have waited long enough for others.
    */
   nextStart(): Promise<Date | undefined> {
     return firstDue([...this.#sources, this.joins], this.#engine.now());
@@ -108,9 +108,8 @@ export class Dispatcher {
   }
 
   /**
-   * Starts every job that has a free lane; resolves when they have started, not when they have
-   * ended. Calls run one after another, because two calls that read the same due letters would
-   * start them twice.
+   * Starts every job that has a free slot; resolves when they have started, not when they have ended. Calls run one
+   * after another, because two calls that read the same due letters would start them twice.
    */
   pump(): Promise<void> {
     const start = (): Promise<void> => this.#startJobs();
@@ -140,7 +139,7 @@ export class Dispatcher {
     if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
     const isRead = await this.#fanIns.hasRead(fanIn, startable);
     const tier = await this.#engine.guards.choose(untried, startable);
-    // In the lane of its tier there has to be room.
+    // Its tier has to have a free slot.
     if (tier === undefined || !this.#accepting || !this.#lanes.enter(actor, tier)) return;
     this.#start(host.alias, tier, startable, isRead);
   }
@@ -152,7 +151,7 @@ export class Dispatcher {
     for (let wasQuiet = false; ;) {
       if (this.#accepting) await this.pump();
       const under = [...this.#jobs.ends, ...this.#pushes];
-      // What ended during the look may have left something to tell.
+      // Runs that ended during the look may have left something to report.
       if (under.length === 0 && (wasQuiet || !this.#accepting)) return;
       wasQuiet = under.length === 0;
       if (!wasQuiet) await Promise.race(under);
@@ -179,7 +178,7 @@ export class Dispatcher {
   }
 
   /**
-   * The batch is read at the tip scanned last, which contains all of its messages.
+   * Starts a run. Its batch is read at the tip scanned last, which contains all of its messages.
    * @param isRead whether a run has read it and given an answer; nothing runs if that was a final one
    */
   #start(host: string, tier: Tier, startable: Startable, isRead: boolean): void {
@@ -274,9 +273,9 @@ class DueRetries implements DueSource {
 }
 
 /**
- * Entries of this machine's outbox that take something back here, which is ended before they are
- * published. Where the system refuses something, as on a full disk, what runs goes on, and the entry is
- * looked at again with each tick, because the remote may be out of reach.
+ * Entries of this machine's outbox that cancel a message here, whose runs are ended before they are published. Where
+ * the system refuses something, as on a full disk, the runs go on, and the entry is looked at again with each tick,
+ * because the remote may be out of reach.
  */
 class ForeseenCancels {
   readonly #engine: Engine;

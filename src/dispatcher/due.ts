@@ -31,21 +31,17 @@ export interface Startable {
   end?: () => void;
 }
 
-/** Where runs come from: waiting messages and retries. */
+/** Source of runs: waiting messages and retries. */
 export interface DueSource {
-  /** The time at which more becomes due without news; undefined when only news can bring more. */
+  /** Returns the time at which more becomes due without news; undefined when only news can bring more. */
   next: () => Promise<Date | undefined>;
   /**
-   * The work that is due now, one item after another: a place in a lane that one item takes is not
-   * available to the next.
+   * Yields the work that is due now, one item after another: a slot that one item takes is not available to the next.
    */
   due: (host: ActiveHost) => AsyncIterable<Startable>;
 }
 
-/**
- * The earliest time at which one of the sources becomes due; work that is due already does not
- * count.
- */
+/** Returns the earliest time at which one of the sources becomes due; work that is due already does not count. */
 export async function firstDue(
   sources: readonly Pick<DueSource, 'next'>[],
   now: Date,

@@ -15,10 +15,9 @@ import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages, type Placed } from '../protocol/reply.ts';
 
 /**
- * The mail that waits for somebody to approve a plan (docs/decisions/15-gates.md): what was decided is found out from the
- * record of the bus, each time. An approved batch is due as soon as there is room; a denied one is answered
- * with the note. A gate that its tier does not ask for any more, or whose mail is gone or was answered
- * otherwise, is removed.
+ * Mail that waits for somebody to approve a plan (docs/decisions/15-gates.md): the decision is read from the record
+ * of the bus, each time. An approved batch is due as soon as there is room; a denied one is answered with the note. A
+ * gate that its tier does not ask for any more, or whose mail is gone or was answered otherwise, is removed.
  */
 export class GatedMail implements DueSource {
   readonly #engine: Engine;
@@ -36,7 +35,7 @@ export class GatedMail implements DueSource {
     this.#decisions = new Decisions(engine);
   }
 
-  /** Nothing of it is due by the clock: no time runs what nobody has approved. */
+  /** Returns nothing, as none of it is due by the clock: no time runs a plan that nobody has approved. */
   next(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -128,7 +127,7 @@ export class GatedMail implements DueSource {
     await this.#announce(again);
   }
 
-  /** Why nothing is to be decided any more; the mail is settled then, or is planned anew. */
+  /** Returns the reason why nothing is to be decided any more; the mail is settled then, or is planned anew. */
   async #whyMoot(
     host: ActiveHost,
     tip: string,
@@ -169,7 +168,7 @@ export class GatedMail implements DueSource {
     return messages.every((message) => pending.has(message));
   }
 
-  /** The gate with what was decided by now, and with what is ignored. */
+  /** Returns the gate with the decisions so far, and with those that are ignored. */
   async #judged(tip: string, gate: Gate): Promise<Gate> {
     const { gated, reader, log } = this.#engine;
     const { proposal, approver, actor } = gate;

@@ -10,11 +10,11 @@ import { brief, peopleWhoWait, whileHeld } from './run/briefing.ts';
 const WAIT_MS = 60_000;
 
 /**
- * Tells people who wait for an answer that is held because of a secret, once and without saying anything
- * of it: whoever can read the transport should not learn more than that.
+ * Notifies people who wait for an answer that is held because of a secret, once and without stating anything about
+ * it: somebody who can read the transport should not learn more than that.
  *
- * Crash order: the note in the outbox → the held entry says that it is told → pushed. The path of a note
- * is derived from the entry, so one that is written twice is on the bus once.
+ * Crash order: the note in the outbox → the held entry records the note → pushed. The path of a note is derived from
+ * the entry, so one that is written twice is on the bus once.
  */
 export class HeldAnswerNotices {
   readonly #engine: Engine;
@@ -28,7 +28,7 @@ export class HeldAnswerNotices {
    * Puts the notes that are due into the outbox.
    *
    * @param tip the commit scanned last
-   * @returns what is on its way to the bus
+   * @returns the notes that are on their way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
     const { outbox, publisher, log, now } = this.#engine;

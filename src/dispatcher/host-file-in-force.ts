@@ -16,10 +16,7 @@ import {
 } from '../bus/host.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
-/**
- * The most changes reported, so that a flood cannot hide what matters; `host show` prints all of
- * them.
- */
+/** The most changes reported, so that a flood cannot hide the important ones; `host show` prints all of them. */
 const MOST_REPORTED = 50;
 
 /**
@@ -32,7 +29,7 @@ export class HostFileInForce {
   readonly #approving: Approving;
   readonly #machine: MachineIdentity;
   readonly #trust: boolean;
-  /** Where the last readable host file is kept, for a start at which the current file is broken. */
+  /** Path of the last readable host file, for a start at which the current file is broken. */
   readonly #lastGood: string;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
@@ -58,7 +55,7 @@ export class HostFileInForce {
   get active(): ActiveHost | undefined {
     return this.#active;
   }
-  /** Why no host file is in force, or what is wrong with the newest one. */
+  /** Reason why no host file is in force, or the problem of the newest one. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -108,7 +105,7 @@ export class HostFileInForce {
     return true;
   }
 
-  /** Reports settings of the clone that differ from what was recorded (trust.md §1). */
+  /** Reports settings of the clone that differ from the recorded ones (trust.md §1). */
   async lookAtSettings(): Promise<void> {
     const settings = await settingsThatWait(this.#approving);
     this.#report(this.#active?.alias, settings.held());

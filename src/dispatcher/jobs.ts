@@ -53,22 +53,20 @@ export class Jobs {
     return [...this.#jobs.values()].map(({ done }) => done);
   }
 
-  /** How many runs {@link end} would end. */
+  /** Returns the number of runs that {@link end} would end. */
   count(actor: string, message: MessageRef): number {
     return this.#for(actor, message).length;
   }
 
   /**
-   * Ends the runs of an actor for a message: those it was delivered to, and those for peers' answers to
-   * what the actor gave away for it.
+   * Ends the runs of an actor for a message: those it was delivered to, and those for peers' answers to the tasks
+   * that the actor delegated for it.
    */
   end(actor: string, message: MessageRef): void {
     for (const { cancel } of this.#for(actor, message)) cancel.abort();
   }
 
-  /**
-   * Ends the runs of actors that the host in force does not serve: whoever serves them now begins with their mail.
-   */
+  /** Ends the runs of actors that the host in force does not serve: their new host starts with their mail. */
   endUnserved({ alias, actors }: Served, log: Log): void {
     for (const { job, cancel } of this.#jobs.values()) {
       const { id, actor, channel, host } = job;
@@ -78,7 +76,7 @@ export class Jobs {
     }
   }
 
-  /** The run of an actor for a question, in its channel, if it may be told something. */
+  /** Returns the run of an actor for a question, in its channel, if it may receive messages. */
   steerable(actor: string, question: MessageRef): Job | undefined {
     return this.#for(actor, question).find(
       ({ job, running }) => running.channel === question.channel && job.steering?.isOpen === true,

@@ -10,7 +10,7 @@ import type { DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import { brief } from './run/briefing.ts';
 
-/** Tells those who wait for an answer that there will be none, or that a person has to let it go. */
+/** Notifies those who wait for an answer that there will be none, or that a person has to release it. */
 export class Notifications {
   readonly #engine: Engine;
   readonly #notices: Notices;
@@ -23,10 +23,10 @@ export class Notifications {
   }
 
   /**
-   * Puts what is due into the outbox. What fails is logged, and tried again with the next call.
+   * Puts due notifications into the outbox. A failure is logged, and tried again with the next call.
    *
    * @param tip the commit scanned last
-   * @returns what is on its way to the bus
+   * @returns the notifications that are on their way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
     const pushes: Promise<void>[] = [];
@@ -44,12 +44,12 @@ export class Notifications {
 const WAIT_MS = 60_000;
 
 /**
- * Tells those who wait for an answer that there will be none (talk.md, "Bad news"): a reply with
- * `failed` for each dead letter that nothing moves any more.
+ * Notifies those who wait for an answer that there will be none (talk.md, "Bad news"): a reply with `failed` for each
+ * dead letter that is not retried any more.
  *
- * Crash order: the dead letter, and that a notice is due → the notice in the outbox → it is not due any
- * more → pushed. The path of a notice is derived from its letter, so that a delivery is
- * reported once, however often it fails after a retry.
+ * Crash order: the dead letter, and that a notice is due → the notice in the outbox → it is not due any more →
+ * pushed. The path of a notice is derived from its letter, so that a delivery is reported once, however often it
+ * fails after a retry.
  */
 class Notices {
   readonly #engine: Engine;
@@ -60,10 +60,10 @@ class Notices {
   }
 
   /**
-   * Puts what is due into the outbox.
+   * Puts due notices into the outbox.
    *
    * @param tip the commit scanned last
-   * @returns what is on its way to the bus
+   * @returns the notices that are on their way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
     const { deadLetters, outbox, publisher, log, now } = this.#engine;
@@ -91,7 +91,10 @@ class Notices {
     return pushes;
   }
 
-  /** A letter of which no notice can be made must not hold up those behind it. */
+  /**
+   * Returns the entry of a letter, or puts it off: a letter of which no notice can be made must not hold up those
+   * behind it.
+   */
   #entryOrLater(
     letter: DeadLetter,
     host: string,

@@ -14,26 +14,26 @@ const QUIET_MS = 5000;
  * a percent of one core. A poll takes 20 ms of it, 29 over HTTP, all git processes included (docs/performance.md).
  */
 const EACH_MS = 6000;
-/** The same while a bell works, which for ten transports takes 0.16 % by itself; polls find what it has lost. */
+/** The same while a bell works, which for ten transports takes 0.16 % alone; polls find the messages it has lost. */
 const EACH_WITH_BELL_MS = 9000;
 /** Polling is allowed this share of the reads that a forge asks a repository to keep to. */
 const SHARE_OF_READS = 0.5;
 /** However many hosts a repository has, none of them polls more slowly for their sake. */
 const SLOWEST_FOR_HOSTS_MS = 30_000;
-/** The same while a bell tells this machine what concerns it: polls are for what a bell has lost. */
+/** The same while a bell notifies this machine of its mail: polls are for notifications that the bell has lost. */
 const SLOWEST_WITH_BELL_MS = 300_000;
-/** The least time between two looks at what the pace depends on, in milliseconds. */
+/** Least milliseconds between two looks at what the pace depends on. */
 const LOOK_MS = 60_000;
 
-/** How long an idle dispatcher waits between polls, and what makes it wait longer than it could. */
+/** Time that an idle dispatcher waits between polls, and the reasons to wait longer than it could. */
 export interface Interval {
   ms: number;
   slowedBy?: string;
-  /** There are so many hosts that one poll a second of each is more than the remote allows. */
+  /** Set if there are more hosts than the remote can serve one poll a second each. */
   isCrowded?: true;
 }
 
-/** What the time between polls depends on. */
+/** Facts on which the time between polls depends. */
 interface Sharers {
   /** The dispatchers of this user on this machine. */
   serving: number;
@@ -41,11 +41,11 @@ interface Sharers {
   hosts: number;
   /** The reads a second that its remote asks all of them to keep to; undefined for no limit. */
   reads?: number | undefined;
-  /** Whether a bell works that tells this machine of news. */
+  /** Whether a bell works that notifies this machine of news. */
   isTold?: boolean;
 }
 
-/** The time between polls of an idle machine. */
+/** Returns the time between polls of an idle machine. */
 export function intervalFor({ serving, hosts, reads, isTold }: Sharers): Interval {
   const each = isTold === true ? EACH_WITH_BELL_MS : EACH_MS;
   const forMachine = serving > 1 ? each * serving : QUIET_MS;
@@ -66,7 +66,7 @@ export function intervalFor({ serving, hosts, reads, isTold }: Sharers): Interva
   };
 }
 
-/** The pace of polling: what was given, or what this machine and the remote can bear. */
+/** Pace of polling: the configured one, or one that this machine and the remote can bear. */
 export class Pace {
   readonly #given: number | undefined;
   readonly #app: Pick<DispatcherApp, 'transport' | 'log'>;
@@ -141,10 +141,10 @@ interface ServiceFacts {
   bell: BellState | undefined;
 }
 
-/** The most schedules, and subscriptions, with a problem that are told of: the file is written in each round. */
+/** Most schedules, and subscriptions, with a problem that are reported: the file is written in each round. */
 const MOST_PROBLEMS = 20;
 
-/** The current state of a dispatcher, for `crosstalk status`. */
+/** Returns the current state of a dispatcher, for `crosstalk status`. */
 export async function pulse(app: Dispatching, facts: ServiceFacts): Promise<Heartbeat> {
   const { dispatcher, deliveries, hosts, publisher, transport, schedules } = app;
   const subscriptions = app.answersElsewhere.problems;

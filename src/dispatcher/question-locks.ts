@@ -3,7 +3,7 @@ import { isCaused, type QueuedFile, questionsOf } from '../protocol/outgoing.ts'
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** What a run would be for: answers of peers that lead to open questions. */
+/** Answers of peers that lead to open questions, for which a run would start. */
 export interface QuestionSet {
   actor: string;
   /** The open questions, in any channel, as `<channel id>/<relPath>`. */
@@ -16,10 +16,10 @@ const MAX_SAID = 10_000;
 const MAX_TASKS = 100;
 
 /**
- * Allows one run at a time for the answers of peers to a question, in any channel. The next run
- * starts when the answer of the previous one is visible in what it reads, because an actor that
- * does not see its own answer gives it again; and when all tasks are visible that the actor has
- * given away, because an actor that does not see one sums up without it.
+ * Allows one run at a time for the answers of peers to a question, in any channel. The next run starts when the
+ * answer of the previous one is visible at the commit that it reads, because an actor that does not see its own
+ * answer gives it again; and when all tasks are visible that the actor has delegated, because an actor that does not
+ * see one sums up without it.
  */
 export class QuestionLocks {
   readonly #outbox: Outbox;
@@ -34,7 +34,7 @@ export class QuestionLocks {
    * back.
    */
   readonly #said = new Map<string, readonly string[]>();
-  /** By actor, the files of the tasks that it has given away and that were not yet seen on the bus. */
+  /** By actor, the files of the tasks that it has delegated and that were not yet seen on the bus. */
   readonly #given = new Map<string, readonly string[]>();
 
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {
@@ -98,7 +98,7 @@ export class QuestionLocks {
     remember(this.#said, key, [...new Set([...(this.#said.get(key) ?? []), ...files])]);
   }
 
-  /** Whether a run that reads the bus at `tip` may begin. */
+  /** Whether a run that reads the bus at `tip` may start. */
   async mayBegin(fanIn: QuestionSet | undefined, tip: string): Promise<boolean> {
     if (fanIn === undefined) return true;
     const keys = keysOf(fanIn);
@@ -136,7 +136,7 @@ function remember<T>(values: Map<string, T>, key: string, value: T): void {
   }
 }
 
-/** The files of the tasks that an actor gives away in an entry; what its runs answer is none. */
+/** Returns the files of the tasks that an actor delegates in an entry; an answer of its runs is not a task. */
 function tasksIn({ delivery, commits }: OutboxEntry, actor: string): string[] {
   if (delivery !== undefined) return [];
   return commits

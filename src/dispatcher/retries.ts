@@ -18,10 +18,7 @@ export class Retries {
     this.#running.delete(id);
   }
 
-  /**
-   * The dead letters whose time has come, that nobody is retrying and whose answer is not being
-   * published.
-   */
+  /** Returns the due dead letters that nobody is retrying and whose answer is not being published. */
   async due(): Promise<DeadLetter[]> {
     if (await this.#app.deadLetters.isEmpty()) return [];
     const now = this.#app.now();

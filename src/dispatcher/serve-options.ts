@@ -4,7 +4,7 @@ export interface ServeOptions {
   version: string;
   /** Milliseconds between polls while nothing happens; undefined to find them out. */
   interval: number | undefined;
-  /** The dispatchers of this user on this machine. */
+  /** Returns the dispatchers of this user on this machine. */
   serving: () => Promise<number>;
   /** Milliseconds that runs are given to finish when the dispatcher stops. */
   grace: number;
@@ -17,15 +17,15 @@ export interface ServeOptions {
   isChanged: () => Promise<boolean>;
   /** Stops the dispatcher cleanly. */
   stop: AbortSignal;
-  /** Ends what is left without waiting. */
+  /** Ends the remaining work without waiting. */
   hurry: AbortSignal;
-  /** The version that this dispatcher should be replaced by, if there is one. */
+  /** Returns the version that this dispatcher should be replaced by, if there is one. */
   successor?: () => Promise<string | undefined>;
 }
 
 /**
- * How a dispatcher ended: `problem` is what kept a `--once` pass from doing its work; `successor`
- * is the version that it ended for.
+ * Result of a dispatcher: `problem` is what kept a `--once` pass from doing its work; `successor` is the version that
+ * it ended for.
  */
 export interface ServeResult {
   problem?: string;

@@ -17,9 +17,9 @@ import { Checkout } from '../bus/checkout.ts';
 import type { Log } from '../log.ts';
 
 /**
- * Runs the dispatcher of one transport on this machine, until `stop` or for one pass; the caller sees to it that
- * there is no other. An unsupported version ends only a single pass: otherwise anybody who can push could end
- * every dispatcher.
+ * Runs the dispatcher of one transport on this machine, until `stop` or for one pass; the caller ensures that there
+ * is no other. An unsupported version ends only a single pass: otherwise anybody who can push could end every
+ * dispatcher.
  *
  * @throws CrosstalkError in one pass `unsupported_version` for a transport of an unsupported version
  */
@@ -27,7 +27,7 @@ export function serve(app: Dispatching, options: ServeOptions): Promise<ServeRes
   return new Service(app, options).run();
 }
 
-/** For so many polls a remote may show an older state than before, until the branch counts as set back. */
+/** Polls for which a remote may show an older state than before, until the branch counts as set back. */
 const POLLS_BEHIND = 3;
 
 class Service {
@@ -74,7 +74,7 @@ class Service {
       dispatcher.stopNow();
     });
     const { events } = this.#app.publisher;
-    // Whoever waits for an answer need not wait until its push is noted, or its delivery settled.
+    // A process that waits for an answer need not wait until its push is noted, or its delivery settled.
     events.on('taken', this.#answers.replies.taken);
     events.on('push', (pushed, entries) => {
       if (!pushed.ok) return;
@@ -84,7 +84,7 @@ class Service {
     events.on('news', () => {
       this.#bell.ring('look');
     });
-    // Who waits for an answer that is held is told by the next look.
+    // A person who waits for an answer that is held is notified by the next look.
     events.on('held', ({ delivery }) => {
       if (delivery !== undefined) this.#bell.ring('look');
     });
@@ -136,7 +136,7 @@ class Service {
     if (ticked === undefined) return {};
     await dispatcher.drain();
     await publisher.flush();
-    // Who waits for what that has held back is told in this pass.
+    // A person who waits for an answer that this pass has held is notified in this pass.
     await dispatcher.drain();
     const problem = await problemOfPass(this.#app, ticked);
     return problem === undefined ? {} : { problem };
@@ -167,7 +167,7 @@ class Service {
     return undefined;
   };
 
-  /** The version to make room for, if nothing runs, is queued or is being passed on at the moment. */
+  /** Returns the version to make room for, if nothing runs, is queued or is being passed on at the moment. */
   async #successor(): Promise<string | undefined> {
     const successor = await this.#options.successor?.();
     if (successor === undefined || this.#answers.handedOver > 0) return undefined;
@@ -243,7 +243,7 @@ class Service {
 }
 
 /**
- * Milliseconds between news and this work: whoever was just asked starts now, and may answer at once; the
+ * Milliseconds between news and this work: an actor that was just asked starts now, and may answer at once; the
  * processes that move the checkout would be in the way.
  */
 const REST_MS = 200;
@@ -260,7 +260,7 @@ export class Housekeeping {
   readonly #checkout: Checkout;
   /** Paths on the bus that do not belong to a transport, and were already reported. */
   readonly #foreign = new Set<string>();
-  /** The newest tip, and the one for which the work was begun the last time. */
+  /** The newest tip, and the one for which the work was started the last time. */
   #wanted: string | undefined;
   #doneFor: string | undefined;
   /** When the checkout is looked at again without news, in milliseconds since 1970. */
@@ -295,7 +295,7 @@ export class Housekeeping {
       })
       .finally(() => {
         this.#working = undefined;
-        // What somebody works on in the checkout is looked at again at the next news.
+        // A checkout that somebody works on is looked at again at the next news.
         if (!this.#checkout.isBusy && !this.#hurry.signal.aborted) this.follow(this.#wanted);
       });
   }
@@ -312,7 +312,7 @@ export class Housekeeping {
 
   async #bringCheckout(): Promise<void> {
     const followed = await this.#checkout.follow().catch(() => undefined);
-    // Whatever was in its way may go without any news.
+    // Its obstacle may go away without any news.
     const isLeft = followed === undefined || followed.state === 'left';
     this.#again = isLeft ? this.#now().getTime() + AGAIN_MS : Infinity;
     if (this.#checkout.isBusy) this.#doneFor = undefined;

@@ -3,10 +3,10 @@ import type { Tier } from '../protocol/files/host-file.ts';
 
 /** The files that a run keeps open here: the pipes of its CLI, its socket, its drop folder, its transcript. */
 const FILES_OF_RUN = 10;
-/** What is left for git, for the state directory and for commands that ask. */
+/** Open files that are reserved for git, for the state directory and for commands that ask. */
 const OTHER_FILES = 44;
 
-/** The most runs that may be under way at a time, by the number of files that this process may have open. */
+/** Returns the most runs that may be under way at a time, by the number of files that this process may have open. */
 export function mostRuns(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
@@ -29,7 +29,7 @@ export class Slots {
     this.#most = most;
   }
 
-  /** Takes a place for one run; false when the tier has no free place. */
+  /** Takes a slot for one run; false when the tier has no free slot. */
   enter(actor: string, tier: Tier): boolean {
     if (!this.isFree(actor, tier)) return false;
     const key = `${actor} ${tier.name}`;

@@ -6,8 +6,8 @@ import type { Job } from './run/job.ts';
 import { RunSteering } from './steering/run-steering.ts';
 
 /**
- * Hands messages that are for work under way to the run that does it (warm.md, "Steering"). Whatever cannot go
- * there is an ordinary message, and stays in its mailbox.
+ * Passes messages for work under way to the run that does it (warm.md, "Steering"). A message that cannot go there is
+ * an ordinary one, and stays in its mailbox.
  */
 export class SteeredMail {
   readonly #engine: Engine;
@@ -19,7 +19,7 @@ export class SteeredMail {
     this.#engine = engine;
   }
 
-  /** What the run of a job is told. */
+  /** Returns the steering of a job's run. */
   steeringOf(job: Job): RunSteering {
     const { mailboxes } = this.#engine.deliveries;
     const { actor, channel } = job;
@@ -32,7 +32,7 @@ export class SteeredMail {
     });
   }
 
-  /** Hands over what waits for a run that is under way. */
+  /** Passes on the messages that wait for a run that is under way. */
   async look(jobs: Jobs): Promise<void> {
     const { deliveries, stalled } = this.#engine;
     const { mailboxes } = deliveries;
@@ -66,7 +66,10 @@ export class SteeredMail {
   }
 }
 
-/** A plan is decided on by what it was made for, and another tier may be allowed something else. */
+/**
+ * Whether a job may take a message: a plan is decided on by its own mail, and another tier may have other
+ * permissions.
+ */
 function mayTake({ tier, plans, approval }: Job, { message }: Delivery): boolean {
   const isOfTier = message.tier === undefined || message.tier === tier.name;
   return plans !== true && approval === undefined && tier.gate === undefined && isOfTier;

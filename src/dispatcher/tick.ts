@@ -12,7 +12,7 @@ import { checkVersion } from '../bus/host.ts';
 import type { Scan } from './intake/scan.ts';
 import type { Lag } from './intake/lag.ts';
 
-/** An engine with what gives it work. */
+/** Engine with its sources of work. */
 export interface Dispatching extends Engine {
   hosts: HostFileInForce;
   dispatcher: Dispatcher;
@@ -31,15 +31,15 @@ export interface Ticked {
   /** Whether runs are under way. */
   isBusy: boolean;
   failure?: Failure;
-  /** Why nothing may be processed: the version is not supported. */
+  /** Reason why nothing may be processed: the version is not supported. */
   refused?: string;
 }
 
 /**
  * Whether more is to be expected here soon, so that the next poll should come early.
  *
- * @param heedsAll whether news among others is a sign of it: not where a bell tells whatever comes for this
- *   machine, nor where so many share a remote that it would be asked too often
+ * @param heedsAll whether news among others is a sign of it: not where a bell notifies this machine of all its mail,
+ * nor where so many share a remote that it would be asked too often
  */
 export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): boolean {
   if (ticked === undefined) return false;
@@ -49,7 +49,7 @@ export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): bool
 /**
  * Runs the pipeline once.
  *
- * @param fetch how the remote is asked; absent to use only what is known here
+ * @param fetch asks the remote; absent to use only the local state
  */
 export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, sweep, log } = app;
@@ -70,7 +70,7 @@ export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<
   // batch → invoke → reply → outbox: started here for jobs that find room
   await dispatcher.pump();
 
-  // publish → settle: started here for what is left in the outbox
+  // publish → settle: started here for entries left in the outbox
   await publishQueued(app);
   await deliveries.save();
   passed('cursors_saved');
@@ -82,10 +82,7 @@ export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<
   return { tip, isNew: isNew && hosts.active !== undefined, isBusy, ...failed };
 }
 
-/**
- * Scans what was added and delivers it to the actors of this host; returns how many messages were
- * added.
- */
+/** Scans the added messages and delivers them to the actors of this host; returns their number. */
 async function takeIn(
   { deliveries, hosts, dispatcher }: Dispatching,
   news: FetchedTip,
@@ -104,7 +101,10 @@ async function takeIn(
   return scan?.added ?? 0;
 }
 
-/** Sends what schedules say, and tasks that follow on answers of other hosts; neither must keep mail from its actors. */
+/**
+ * Sends the messages of schedules, and tasks that follow on answers of other hosts; neither must keep mail from its
+ * actors.
+ */
 async function sendAutomatic(
   { schedules, answersElsewhere, hosts, guards, stalled }: Dispatching,
   tip: string | undefined,
@@ -125,7 +125,7 @@ async function publishQueued({ publisher, outbox, log }: Dispatching): Promise<v
     });
 }
 
-/** What kept a single pass from doing all of its work, and what to do; undefined if nothing did. */
+/** Returns the reason why a single pass did not do all of its work, with a remedy; undefined if it did. */
 export async function problemOfPass(
   { stalled, hosts, publisher, outbox }: Dispatching,
   { failure }: Ticked,
@@ -147,7 +147,7 @@ export async function problemOfPass(
  */
 
 /**
- * Why no message of a tip may be processed: the version is not supported. What was scanned before
+ * Returns the reason why no message of a tip may be processed: the version is not supported. The tips scanned before
  * had a supported version.
  */
 async function versionRefused(
@@ -165,10 +165,10 @@ interface InForce {
 }
 
 /**
- * Updates the host file in force from a tip, applies approvals given meanwhile, and reports what is
- * held: changes of commands, of profiles and of the clone's settings.
+ * Updates the host file in force from a tip, applies approvals given meanwhile, and reports held changes: of
+ * commands, of profiles and of the clone's settings.
  *
- * @param scan what was found between the last tip and this one, for the host that was in force
+ * @param scan the findings between the last tip and this one, for the host that was in force
  * @returns undefined when no host file is in force, so that no actor is served
  */
 async function hostInForce(
@@ -185,7 +185,7 @@ async function hostInForce(
   return { host: hosts.active, isChanged: scan === undefined || scan.configured || isApproved };
 }
 
-/** How the remote is asked. */
+/** Request to the remote. */
 export interface Fetch {
   lag: Lag;
   signal: AbortSignal;
@@ -198,14 +198,14 @@ interface FetchedTip {
   isNews: boolean;
   /** Whether the tip differs from the one scanned last; true for the first tip. */
   isNew: boolean;
-  /** Why the remote did not answer. */
+  /** Reason why the remote did not answer. */
   failure?: Failure;
 }
 
 /**
- * The first step of a tick: asks the remote for its tip.
+ * Asks the remote for its tip, as the first step of a tick.
  *
- * @param fetch absent to use only what is known here, such as what this machine itself has just pushed
+ * @param fetch absent to use only the local state, such as this machine's own last push
  */
 export async function fetchNews(
   {
@@ -219,7 +219,7 @@ export async function fetchNews(
 ): Promise<FetchedTip> {
   if (fetch !== undefined) await mayRead();
   await deliveries.foresee();
-  // Whoever has just started goes by what the remote shows.
+  // A dispatcher that has just started goes by the tip that the remote shows.
   const own = fetch === undefined ? undefined : deliveries.mailboxes.scanned;
   const known = own === undefined ? [] : [(await transport.tip()) ?? own, own];
   meter.asks();

@@ -92,9 +92,9 @@ export class WaitingMail implements DueSource {
 }
 
 /**
- * A batch as it is handed over: where a tier has a gate each new task is planned for itself, so that nobody
- * decides on what somebody else has asked; and where one keeps sessions no two threads share one. As a batch is
- * one conversation, its questions are in one old thread, or each of them begins a thread.
+ * Splits a batch for delivery: where a tier has a gate each new task is planned for itself, so that nobody decides on
+ * somebody else's task; and where one keeps sessions no two threads share one. As a batch is one conversation, its
+ * questions are in one old thread, or each of them starts a thread.
  */
 function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
   const isGated = tiers.some(({ gate }) => gate !== undefined);
@@ -111,7 +111,7 @@ function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
   return [...groups.values(), ...(others.length > 0 ? [others] : [])];
 }
 
-/** The boxes without the mail that waits for budgets, or at a gate. */
+/** Returns the boxes without the mail that waits for budgets, or at a gate. */
 function withoutHeld(
   { guards: { budgets }, gated }: Pick<Engine, 'guards' | 'gated'>,
   { actors }: ActiveHost,

@@ -7,7 +7,7 @@ import type { Sessions } from './sessions/sessions.ts';
 import type { Transcribing } from './transcribing/transcribing.ts';
 import { dropWorktree, isSpare, lookAtWorktree } from '../bus/worktrees.ts';
 
-/** What {@link WorkspaceSweep} works on. */
+/** Dependencies of {@link WorkspaceSweep}. */
 interface SweepApp
   extends WorktreeApp, Pick<DispatcherApp, 'workspaces' | 'reader' | 'deadLetters'> {
   deliveries: Pick<Deliveries, 'mailboxes'>;
@@ -16,16 +16,16 @@ interface SweepApp
 }
 
 const HOUR_MS = 3_600_000;
-/** How long a workspace is kept after its thread's last activity (trust.md §1). */
+/** Milliseconds for which a workspace is kept after its thread's last activity (trust.md §1). */
 const KEPT_MS = 7 * 24 * HOUR_MS;
 /** The most messages of a channel that are examined. In a channel with more, nothing is removed. */
 const MAX_RECENT = 5000;
 
 /**
- * Removes workspaces whose thread has had no message and no run for seven days and that no delivery
- * and no kept process needs (a clock may jump past these days), the letters of what was cancelled so long ago, and old transcripts. It runs at the start and every
- * hour, beside the delivery of messages, and reads messages only if a workspace has not been used for that
- * long.
+ * Removes workspaces whose thread has had no message and no run for seven days and that no delivery and no pooled
+ * process needs (a clock may jump past these days), the letters of messages cancelled so long ago, and old
+ * transcripts. It runs at the start and every hour, beside the delivery of messages, and reads messages only if a
+ * workspace has not been used for that long.
  */
 export class WorkspaceSweep {
   readonly #app: SweepApp;
@@ -67,7 +67,7 @@ export class WorkspaceSweep {
     if (unused.length === 0) return;
     const alive = new Set<string>();
     const crowded = new Set<string>();
-    // A thread may continue in another channel than the one it began in.
+    // A thread may continue in another channel than the one it started in.
     for (const { id } of await this.#app.reader.channels(tip)) {
       const roots = await this.#aliveIn(tip, id, edge);
       if (roots === undefined) crowded.add(id);
@@ -83,7 +83,7 @@ export class WorkspaceSweep {
     if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });
   }
 
-  /** Removes the letters of what was cancelled before a time: the cancellation is on record. */
+  /** Removes the letters of messages cancelled before a time: the cancellation is on record. */
   async #forgetCancelled(edge: Date): Promise<void> {
     const { deadLetters } = this.#app;
     for (const { id, state, last_failed_at: at } of await deadLetters.all())
@@ -91,8 +91,8 @@ export class WorkspaceSweep {
   }
 
   /**
-   * The first messages, with their channels, of the threads that are active in a channel; undefined
-   * when the channel has too many messages.
+   * Returns the first messages, with their channels, of the threads that are active in a channel; undefined when the
+   * channel has too many messages.
    */
   async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
     const { reader, deliveries, deadLetters } = this.#app;
@@ -115,15 +115,15 @@ export class WorkspaceSweep {
   }
 }
 
-/** What is needed to remove copies of repositories. */
+/** Dependencies for removing copies of repositories. */
 interface WorktreeApp extends Pick<DispatcherApp, 'worktrees' | 'env' | 'log' | 'now'> {
   sessions: { warm: Pick<Sessions['warm'], 'keeps'> };
 }
 
 /**
- * Removes the copies of repositories in which no run has worked since a time and with which nothing is
- * lost (work.md): the branch of the thread is in the repository, where the thread goes on if there is more
- * to do. Only copies so old are looked at, and none in which a process is kept.
+ * Removes the copies of repositories in which no run has worked since a time and with which nothing is lost
+ * (work.md): the branch of the thread is in the repository, where the thread goes on if there is more to do. Only
+ * copies so old are looked at, and none in which a pooled process works.
  */
 export async function sweepWorktrees(
   { worktrees, sessions, env, log, now }: WorktreeApp,

@@ -15,12 +15,12 @@ const JSON_TYPE = 'application/json';
 /** The number of messages in a channel's resource. */
 const NEWEST = 30;
 
-/** The URI of a channel's resource. */
+/** Returns the URI of a channel's resource. */
 export function channelUri(id: string): string {
   return `${CHANNEL}${id}`;
 }
 
-/** The channel that a URI names; undefined for any other URI. */
+/** Returns the channel that a URI names; undefined for any other URI. */
 export function channelOf(uri: string): string | undefined {
   const id = uri.startsWith(CHANNEL) ? uri.slice(CHANNEL.length) : '';
   return /^[0-9a-f-]{36}$/.test(id) ? id : undefined;

@@ -5,7 +5,7 @@ import { withoutSequences } from '../protocol/text/words.ts';
 export interface Finding extends WebFinding {
   /** The subject, as `doctor` names it. */
   check: string;
-  /** The problem without what to do about it; `fix` is that, and empty where it is one with the problem. */
+  /** The problem without its remedy; `fix` is the remedy, and empty where it is one with the problem. */
   found: string;
   fix: string;
 }
@@ -22,12 +22,12 @@ function finding(kind: Finding['kind'], said: string | Parts, command?: string):
 
 const WHOLE = { check: 'mail', fix: '' };
 
-/** A problem that somebody has to solve. @param command what to run, if that is all there is to do */
+/** Returns a problem that somebody has to solve. @param command what to run, if that is all there is to do */
 export function act(said: string | Parts, command?: string): Finding {
   return finding('act', said, command);
 }
 
-/** A problem that ends without anybody's action. @param command what ends it earlier, or tells more */
+/** Returns a problem that ends without anybody's action. @param command what ends it earlier, or shows more */
 export function wait(said: string | Parts, command?: string): Finding {
   return finding('wait', said, command);
 }

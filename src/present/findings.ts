@@ -10,7 +10,7 @@ import { act, wait, type Finding } from './finding.ts';
 
 type Parked = WebNow['parked'][number];
 
-/** What to say of mail that a limit or a budget keeps waiting; of an account, its hold says it. */
+/** Words the mail that a limit or a budget keeps waiting; of an account, its hold is the finding. */
 export function parkedFinding(parked: Parked): Finding[] {
   const { actor, tier, reason, until, said = '' } = parked;
   if (reason === 'no_sandbox')
@@ -57,7 +57,7 @@ interface Held {
   login: string;
 }
 
-/** An account that is held while another tier takes the mail. */
+/** Returns an account that is held while another tier takes the mail. */
 export function onAnotherTier(
   { id, reason, until, said, login }: Held,
   actor: string,
@@ -68,7 +68,7 @@ export function onAnotherTier(
     : `${actor} runs on ${tier}: ${id} is not logged in (it says: ${said}); log in with: ${login}`;
 }
 
-/** An account that is held, and the mail that waits for it. */
+/** Returns an account that is held, and the mail that waits for it. */
 export function heldAccount({ id, reason, until, said, login }: Held, mail: string): string {
   if (reason === 'out_of_credit')
     return `${id} has no credit or quota left, so ${mail} (it says: ${said}); top its account up; it is tried again at ${until}, or now with: crosstalk resume`;
@@ -77,7 +77,7 @@ export function heldAccount({ id, reason, until, said, login }: Held, mail: stri
     : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on automatically: crosstalk resume`;
 }
 
-/** What waits for a name that nobody serves, in words. */
+/** Words mail that waits for a name that nobody serves. */
 export function nobodysMail({ name, messages, newest, hint }: WebUnserved): string {
   const many = messages >= MOST_COUNTED ? `${String(MOST_COUNTED)} or more` : String(messages);
   const what =
@@ -85,7 +85,7 @@ export function nobodysMail({ name, messages, newest, hint }: WebUnserved): stri
   return `${what}; no host serves ${escapeInvisible(name)}${hint}`;
 }
 
-/** What happened to a profile, in words. */
+/** Words the changes of a profile. */
 export function profileLine({
   actor,
   path,

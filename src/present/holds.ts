@@ -14,7 +14,7 @@ export function holdWords({
   return `${reasonInWords(reason ?? 'paused')}${by}${until === null ? '' : ` until ${until}`}`;
 }
 
-/** What holds the mail of an actor of this machine up, with what its CLI said and what to do. */
+/** Words the reason that holds the mail of an actor of this machine up, with the message of its CLI and a remedy. */
 export function heldLine(actor: string, delay: WebDelay): string {
   const { reason, said } = delay;
   if (reason === 'paused')
@@ -25,7 +25,7 @@ export function heldLine(actor: string, delay: WebDelay): string {
   return `waiting for ${actor}: ${holdWords(delay)}${more}`;
 }
 
-/** The attempts so far: `attempt 1 of 3`. */
+/** Words the attempts so far: `attempt 1 of 3`. */
 export function attemptsInWords({
   attempts,
   attempts_allowed: allowed,
@@ -35,19 +35,19 @@ export function attemptsInWords({
   return `attempt ${String(made)}${allowed === null ? '' : ` of ${String(allowed)}`}`;
 }
 
-/** When it is tried again. @param now milliseconds; without it, what is due is not told from the rest */
+/** Words when it is tried again. @param now milliseconds; without it, a due retry is worded like the rest */
 export function nextInWords(until: string | null, now = -Infinity): string {
   if (until === null) return 'not tried again automatically';
   return Date.parse(until) <= now ? 'next now' : `next at ${until}`;
 }
 
-/** A failure that is tried again, with what the CLI said. */
+/** Words a failure that is tried again, with the message of the CLI. */
 export function failingLine(actor: string, delay: WebDelay): string {
   const again = delay.until === null ? 'it is tried again' : `it is tried again at ${delay.until}`;
   return `${actor} has failed, ${attemptsInWords(delay)}: ${delay.said ?? ''}; ${again}`;
 }
 
-/** What a plan at a gate waits for. @param me the name of the reader, if that is known */
+/** Words the decision for which a plan at a gate waits. @param me the name of the reader, if that is known */
 export function gateWords(actor: string, { approver, approved }: WebGate, me?: string): string {
   if (approved) return `${actor}'s plan is approved, and waits for room`;
   return approver === me
@@ -55,14 +55,14 @@ export function gateWords(actor: string, { approver, approved }: WebGate, me?: s
     : `${actor}'s plan waits for ${approver} to decide`;
 }
 
-/** The same, with the commands that decide. */
+/** Does the same, with the commands that decide. */
 export function gateLine(actor: string, gate: WebGate, me?: string): string {
   const { approved, proposal } = gate;
   const how = `: crosstalk approve ${proposal}, or crosstalk deny ${proposal} "<why>"`;
   return `${gateWords(actor, gate, me)}${approved ? '' : how}`;
 }
 
-/** What a run asks, and whom. */
+/** Words the question of a run, and whom it asks. */
 export function permissionWords(
   { approver, tool }: { approver: string; tool: string },
   me?: string,
@@ -78,12 +78,12 @@ interface Joining {
   until: string;
 }
 
-/** Whom answers wait for, and until when. */
+/** Names those for whom answers wait, and the time until which. */
 export function joiningWords({ waits_for: names, until }: Joining): string {
   return `waits for ${someOf(names)}, until ${until} at the latest`;
 }
 
-/** What an actor waits for, in one line. */
+/** Words in one line whom an actor waits for. */
 export function joiningLine(
   joining: Joining & { actor: string; messages: readonly string[] },
 ): string {
@@ -92,31 +92,31 @@ export function joiningLine(
   return `${actor} has ${count} and ${joiningWords(joining)}`;
 }
 
-/** Why nothing can be fetched. @param why what is in the way, `since` when (ISO 8601), and its error */
+/** Words the reason why nothing can be fetched. @param why the obstacle, `since` its start (ISO 8601), and its error */
 export function remoteAway(why: string, since: string, error: string): string {
   return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
 }
 
-/** Why mail for a host waits whose dispatcher does not run. */
+/** Words the reason why mail for a host waits whose dispatcher does not run. */
 export function noDispatcher(alias: string): string {
   return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
 }
 
-/** Why mail for an actor may wait on another host. @param since such as `for 3 h` */
+/** Words the reason why mail for an actor may wait on another host. @param since such as `for 3 h` */
 export function unheardLine(host: string, actor: string, since: string): string {
   return `${host}, which serves ${actor}, has not been heard of ${since}; its dispatcher may not be running`;
 }
 
-/** How a person comes by their mail. */
+/** Words the way in which a person receives their mail. */
 export function personLine(name: string): string {
   return `${escapeInvisible(name)} is a person, and finds it with: crosstalk inbox`;
 }
 
-/** Why mail for everybody waits. */
+/** Reason why mail for everybody waits. */
 export const NOBODY_SERVES_ANY = 'no host serves any actor; the message waits until one does';
 
 /**
- * What a sender receives about an addressee that no host serves, which is no error, as the message waits.
+ * Words the note to a sender about an addressee that no host serves, which is not an error, as the message waits.
  *
  * @param address `name` or `name@host`
  * @param serving aliases of other hosts that serve the name
@@ -133,7 +133,7 @@ interface Serving {
   actors: readonly string[];
 }
 
-/** The same with the name that was probably meant. */
+/** Does the same with the name that was probably meant. */
 export function unservedLine({ name, host }: Address, serving: readonly Serving[]): string {
   const address = formatAddress(host === undefined ? { name } : { name, host });
   const aliases = serving.flatMap(({ alias, actors }) => (actors.includes(name) ? [alias] : []));

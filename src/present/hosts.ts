@@ -2,13 +2,13 @@ import type { WebHost, WebHostWord, WebMachine } from '../api/api.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
 import { ageOf, secondsSince } from './times.ts';
 
-/** Whether another machine is there, as the bell tells of it. */
+/** Words whether another machine is there, by the bell. */
 export function heardWords({ live, heard_s: heard }: Pick<WebMachine, 'live' | 'heard_s'>): string {
   if (heard === null) return 'not heard';
   return `${live ? 'live, heard' : 'last heard'} ${ageOf(heard)} ago`;
 }
 
-/** What another machine does, as the bell tells of it. */
+/** Words the activity of another machine, by the bell. */
 export function machineWords({ live, running, held, version }: WebMachine): string[] {
   return [
     live ? `runs ${running.length === 0 ? 'nothing' : running.join(', ')}` : '',
@@ -17,7 +17,7 @@ export function machineWords({ live, running, held, version }: WebMachine): stri
   ];
 }
 
-/** A row on another machine. */
+/** Returns a row on another machine. */
 export function machineRow(machine: WebMachine): string[] {
   return [machine.alias, heardWords(machine), ...machineWords(machine)];
 }
@@ -42,7 +42,7 @@ export function hostWords(
   return wroteWords(wrote, now);
 }
 
-/** How much a host runs, and has waiting and failed, by its own word. */
+/** Words the running, waiting and failed work of a host, by its own report. */
 export function saidWords(
   said: NonNullable<WebHostWord['said']>,
   seconds: number,
@@ -54,7 +54,7 @@ export function saidWords(
 }
 
 /**
- * The rows on a host of the transport: its last word, and how it says that it is.
+ * Returns the rows on a host of the transport: its last message, and the state that it reports.
  *
  * @param nameOf the name of a channel, by its id
  */

@@ -3,7 +3,7 @@ import { act, wait, type Finding } from './finding.ts';
 
 type Letter = Pick<WebDeadLetter, 'state' | 'reason'>;
 
-/** Findings about dead letters: which, how they are counted, and what to do. */
+/** Findings about dead letters: their kinds, how they are counted, and the remedy. */
 const LETTERS: {
   has: (letter: Letter) => boolean;
   says: string;

@@ -12,7 +12,7 @@ export const LETTER_STANDINGS: Record<WebDeadLetter['state'], Standing> = {
   cancelled: 'cancelled',
 };
 
-/** How often a dead letter was tried, when last, and what comes next. @param now milliseconds */
+/** Words the attempts of a dead letter, the last one, and the next step. @param now milliseconds */
 export function historyOf(letter: WebDeadLetter, now: number): string {
   const { state, attempts, attempts_since_release: since, attempts_allowed } = letter;
   const last = `${ageOf(secondsSince(letter.last_failed_at, now))} ago`;
@@ -28,7 +28,7 @@ export function historyOf(letter: WebDeadLetter, now: number): string {
   }
 }
 
-/** A delivery that came to nothing, in one line. */
+/** Words a failed delivery in one line. */
 export function failureLine({ actor, host, reason, attempts, detail }: WebFailed): string {
   const said = withoutSequences(detail.replace(/\s+/g, ' ').trim());
   return `${actor} failed on ${host} after ${countOf(attempts, 'attempt')}: ${reasonInWords(reason)}${said === '' ? '' : `: ${said}`}`;

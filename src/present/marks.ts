@@ -8,7 +8,7 @@ const CANCELS: Record<WebForce, string> = {
   none: 'would cancel it, but has no force',
 };
 
-/** The words for the mark of a message. @param force of a cancellation */
+/** Returns the words for the mark of a message. @param force of a cancellation */
 export function markWords(
   mark: Exclude<WebThreadNode['mark'], null>,
   force: WebForce = 'cancels',
@@ -16,7 +16,7 @@ export function markWords(
   return mark === 'cancel' ? CANCELS[force] : MARKS[mark];
 }
 
-/** The marks of a message in a thread. A proposal is a word on the way as well, which goes without saying. */
+/** Returns the marks of a message in a thread. A proposal is an interim answer as well, which goes without saying. */
 export function marksOf({
   mark,
   force,
@@ -30,7 +30,7 @@ export function marksOf({
   ];
 }
 
-/** The mark of the notice of a failure in an inbox; what was taken back has not failed. */
+/** Returns the mark of the notice of a failure in an inbox; a cancelled message has not failed. */
 export function failureMark(reason: string): string {
   return reason === 'cancelled' ? reason : `failed: ${reasonInWords(reason)}`;
 }
@@ -50,18 +50,18 @@ export function verifiedWords(verified: boolean | undefined): string[] {
   return [verified ? 'verified' : 'unverified'];
 }
 
-/** The name of a writer with that mark. */
+/** Returns the name of a writer with that mark. */
 export function writerWords(from: string, verified: boolean | undefined): string {
   return [from, ...verifiedWords(verified).map((word) => `(${word})`)].join(' ');
 }
 
-/** How many files a message brings along; nothing for none. */
+/** Returns the number of files of a message as a mark; nothing for none. */
 export function filesMark(files: readonly unknown[] = []): string[] {
   const count = files.length;
   return count === 0 ? [] : [count === 1 ? '1 file' : `${String(count)} files`];
 }
 
-/** A branch on which an answer was worked; nothing where there is none. */
+/** Returns the mark of the branch on which an answer was worked out; nothing if there is none. */
 export function branchMark({ branch }: { branch?: BranchOnRecord | undefined }): string[] {
   return branch === undefined ? [] : [`branch ${branchInWords(branch)}`];
 }

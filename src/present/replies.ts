@@ -20,8 +20,8 @@ interface Followed {
 }
 
 /**
- * Why there are no more answers to a message, a line for each of those who owed one and no longer do, and
- * one for those of several who still do.
+ * Returns the reasons why there are no more answers to a message: a line for each of those who owed one and no longer
+ * do, and one for those of several who still do.
  */
 export function reasonsOf(followed: Followed): string[] {
   const { silent, isOver, replies, ...rest } = followed;
@@ -41,7 +41,7 @@ export function reasonsOf(followed: Followed): string[] {
   ];
 }
 
-/** Who has not answered a message that asked several. */
+/** Words who has not answered a message that asked several. */
 function unanswered({ question, owing }: Followed): string[] {
   if (!asksSeveral(question?.to ?? []) || owing.length === 0) return [];
   const names = owing.map(({ actor, host }) =>
@@ -50,21 +50,21 @@ function unanswered({ question, owing }: Followed): string[] {
   return [`not answered by ${names.join(', ')}`];
 }
 
-/** How to answer a question back. */
+/** Returns the command that answers a question back. */
 export function replyCommand(relPath: string): string {
   return `if it asks something, answer with: crosstalk reply ${relPath} "<text>"`;
 }
 
-/** How to decide on a proposal, and who does that. */
+/** Returns the commands that decide on a proposal, and the person who runs them. */
 export function decideCommands(relPath: string, to: readonly Address[]): string {
   const names = [...new Set(to.map(({ name }) => name))].join(', ');
   return `${names} decides, with: crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`;
 }
 
 /**
- * What came to nothing, in a line for each delivery, and in one for all that was taken back.
+ * Returns a line for each failed delivery, and one for all cancelled ones.
  *
- * @param more what is added to a failure: what was taken back leaves nothing to do
+ * @param more what is added to a failure: a cancellation leaves nothing to do
  */
 export function failureLines(
   { failures, cancelled }: Pick<Followed, 'failures' | 'cancelled'>,

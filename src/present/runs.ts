@@ -1,7 +1,7 @@
 import type { WebRun } from '../api/api.ts';
 import { dollars, grouped, reasonInWords } from '../protocol/text/words.ts';
 
-/** How a run stands or has ended, to be said of its actor. */
+/** Words for the state or the end of a run, to follow its actor's name. */
 export const OUTCOMES: Record<WebRun['outcome'], string> = {
   running: 'is still running',
   answered: 'answered',
@@ -12,20 +12,20 @@ export const OUTCOMES: Record<WebRun['outcome'], string> = {
   stopped: 'was cut off and waits again',
 };
 
-/** Why nothing of a run's end is known. */
+/** Reason why nothing of a run's end is known. */
 export const CUT_OFF = 'cut off: its dispatcher ended before it did, or the disk was full';
 
-/** How a run that was watched has ended, and why. */
+/** Words the end of a watched run, with its reason. */
 export function endedWords({ ended = '', reason }: { ended?: string; reason?: string }): string {
   return `${ended}${reason === undefined ? '' : `: ${reasonInWords(reason)}`}`;
 }
 
-/** What is not shown of a run's output. */
+/** Words the amount of a run's output that is not shown. */
 export function leftOut(bytes: number | undefined): string {
   return bytes === undefined ? '… something is left out' : `… ${grouped(bytes)} bytes are left out`;
 }
 
-/** What a run has used until now. */
+/** Words the usage of a run until now. */
 export function usedWords(used: {
   input: number;
   cached: number;

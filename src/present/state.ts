@@ -3,13 +3,16 @@ import { reasonInWords } from '../protocol/text/words.ts';
 import { attemptsInWords, gateWords, holdWords, nextInWords, permissionWords } from './holds.ts';
 import { ageOf, localTimes, secondsSince } from './times.ts';
 
-/** How far an addressee is, finer than a thread says it: what is tried again is failing, and what waits for a reason held. */
+/**
+ * Standing of an addressee, finer than in a thread: a delivery that is tried again is failing, and one that waits for
+ * a reason held.
+ */
 export type Standing = WebState['state'] | WebWaiting['state'] | 'sent';
 
 /** The weight of a state, which a face gives a colour; the words express the same. */
 export type Tone = 'good' | 'busy' | 'wait' | 'held' | 'bad' | 'dim';
 
-/** What is known of a message at one addressee; without an actor, of the message itself. */
+/** State of a message at one addressee; without an actor, of the message itself. */
 export interface Addressee
   extends Pick<WebState, 'detail'>, Partial<Omit<WebState, 'actor' | 'state' | 'detail'>> {
   actor: string | null;
@@ -18,7 +21,7 @@ export interface Addressee
   since?: string;
 }
 
-/** What a reader may do about a state. */
+/** Action of a reader that a state allows. */
 export type Action = 'cancel' | 'say more' | 'retry' | 'decide';
 
 /** One addressee's state, ready to be shown. */
@@ -50,13 +53,13 @@ const LOOKS: Record<Standing, [sign: string, tone: Tone, ...actions: Action[]]> 
   parked: ['‖', 'held', 'retry'],
 };
 
-/** A standing's symbol and weight. */
+/** Returns the symbol and the weight of a standing. */
 export function lookOf(standing: Standing): { sign: string; tone: Tone } {
   const [sign, tone] = LOOKS[standing];
   return { sign, tone };
 }
 
-/** The standing of an addressee. */
+/** Returns the standing of an addressee. */
 export function standingOf({ state, delay }: Pick<Addressee, 'state' | 'delay'>): Standing {
   if (state === 'failed' && (delay?.until ?? null) !== null) return 'failing';
   return state === 'waiting' && (delay?.reason ?? null) !== null ? 'held' : state;
@@ -80,12 +83,12 @@ function actionsOf(one: Addressee): readonly Action[] {
 
 const [QUEUED, NOT_YET] = ['queued', ', not on the remote yet'];
 
-/** A message that waits in the outbox. @param reason why */
+/** Words a message that waits in the outbox. @param reason why */
 export function queuedLine(reason?: string): string {
   return `${QUEUED}${NOT_YET}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-/** Who looks, and how. */
+/** Reader of a state, and the form for them. */
 export interface Reader {
   /** The name of the reader. */
   me?: string | undefined;
@@ -95,12 +98,12 @@ export interface Reader {
   brief?: boolean;
 }
 
-/** All of a message's addressees. */
+/** Presents all of a message's addressees. */
 export function presentAll(states: readonly Addressee[], reader: Reader = {}): Presented[] {
   return states.map((one) => present(one, { ...reader, isOnly: states.length === 1 }));
 }
 
-/** One addressee of a message. @param reader `isOnly`: whether there is no other */
+/** Presents one addressee of a message. @param reader `isOnly`: whether there is no other */
 export function present(one: Addressee, reader: Reader & { isOnly?: boolean } = {}): Presented {
   const standing = standingOf(one);
   const [what, why] = wordsOf(standing, one, reader);
@@ -109,7 +112,7 @@ export function present(one: Addressee, reader: Reader & { isOnly?: boolean } = 
 }
 
 /**
- * A state in one text.
+ * Returns a state as one text.
  *
  * @param now milliseconds, where its age is part of it
  * @param format how its times are written; by default as they are
@@ -126,7 +129,7 @@ export function inWords(
 function sinceOf(standing: Standing, { delay, since }: Addressee): string | undefined {
   switch (standing) {
     case 'held':
-      // The time at which it ends says more than its age.
+      // The time at which it ends is more useful than its age.
       return (delay?.until ?? null) === null ? (delay?.since ?? since) : undefined;
     case 'running':
       return delay?.since ?? since;
@@ -165,7 +168,7 @@ function wordsOf(
         one.permission === undefined ? '' : `, and ${permissionWords(one.permission, me)}`,
       ];
     case 'answered':
-      // A reaction to it answers something else, so it has no time.
+      // A reaction to it answers another message, so it has no time.
       if (took === null) return [`${who} reacted`, ''];
       return [`${who} answered`, took === undefined ? '' : ` after ${ageOf(took)}`];
     case 'silent':

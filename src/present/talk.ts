@@ -3,7 +3,7 @@ import { optionLines, type TalkFields } from '../protocol/talk.ts';
 import { countOf, reasonInWords, branchInWords } from '../protocol/text/words.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
 
-/** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
+/** Returns the part of a message in an exchange (talk.md), as rows of a name and a text. */
 export function talkRows(fields: TalkFields, force?: WebForce): [string, string | undefined][] {
   const { asks, options = [], interim, final, failed, cancels, schema, json, branch } = fields;
   const { proposal, permission, decision } = fields;

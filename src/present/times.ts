@@ -1,4 +1,4 @@
-/** A duration as `12 s`, `5 min`, `3 h` or `2 d`. */
+/** Returns a duration as `12 s`, `5 min`, `3 h` or `2 d`. */
 export function ageOf(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${String(whole)} s`;
@@ -17,19 +17,19 @@ export function secondsSince(at: string, now: number): number {
   return Number.isNaN(then) ? 0 : Math.max(0, (now - then) / 1000);
 }
 
-/** How long ago another machine did something, in minutes at least, as clocks differ. @param time ISO 8601 */
+/** Words how long ago another machine did something, in minutes at least, as clocks differ. @param time ISO 8601 */
 export function ago(time: string, now: Date): string {
   const seconds = secondsSince(time, now.getTime());
   return seconds < 120 ? `${String(Math.max(1, Math.round(seconds / 60)))} min` : ageOf(seconds);
 }
 
-/** A time in the zone of the reader, in digits alone: `2026-06-09 21:00:00`. */
+/** Returns a time in the zone of the reader, in digits alone: `2026-06-09 21:00:00`. */
 export function localTime(at: Date): string {
   const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
 }
 
-/** The same as short as `now` allows: `21:00`, `06-09 21:00`, or `2025-06-09`. Both in milliseconds. */
+/** Returns the same as short as `now` allows: `21:00`, `06-09 21:00`, or `2025-06-09`. Both in milliseconds. */
 export function shortTime(at: number, now: number): string {
   const [then, today] = [new Date(at), new Date(now)];
   const [date = '', time = ''] = localTime(then).split(' ');
@@ -42,7 +42,7 @@ function two(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** A text in which every time of ISO 8601 is one of the reader's zone. @param format how it is written */
+/** Returns a text in which every time of ISO 8601 is one of the reader's zone. @param format how it is written */
 export function localTimes(
   text: string,
   format: (time: string) => string = (time) => localTime(new Date(time)),
@@ -63,7 +63,7 @@ const FORMS = {
 /** Made when they are used first, which takes milliseconds. */
 const formats = new Map<keyof typeof FORMS, Intl.DateTimeFormat>();
 
-/** The time of day, in the reader's time zone. */
+/** Returns the time of day, in the reader's time zone. */
 export function clockOf(at: string | number): string {
   return formatted('clock', at);
 }
@@ -72,12 +72,12 @@ export function dayOf(at: string | number): string {
   return formatted('day', at);
 }
 
-/** The time of day, with its day unless that is `today`, which is in milliseconds. */
+/** Returns the time of day, with its day unless that is `today`, which is in milliseconds. */
 export function momentOf(at: string | number, today = Date.now()): string {
   return formatted(dayOf(at) === dayOf(today) ? 'clock' : 'short', at);
 }
 
-/** The complete time, for a tooltip. */
+/** Returns the complete time, for a tooltip. */
 export function wholeTimeOf(at: string | number): string {
   return formatted('whole', at);
 }

@@ -39,7 +39,7 @@ export interface Compacted {
   complete: boolean;
 }
 
-/** The task for the actor, made from what is known of the thread. */
+/** Task for the actor, made from the messages of the thread. */
 interface Task {
   channel: string;
   root: string;

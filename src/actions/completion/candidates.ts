@@ -109,8 +109,8 @@ const LOOKUPS = {
 } satisfies Record<string, Lookup>;
 
 /**
- * Returns values that a word of a command line can have, from what is known locally: this asks neither
- * the remote nor the search index, and prints nothing.
+ * Returns values that a word of a command line can have, from the local state: this asks neither the remote nor the
+ * search index, and prints nothing.
  *
  * @param transport the value of `--transport`
  * @throws CrosstalkError when there is no transport, or it cannot be read

@@ -53,7 +53,7 @@ export interface ShownProposal {
 /** A decision as its maker gives it, by any interface. */
 export interface DecideInput extends ProposalInput {
   decision: Decision;
-  /** A note for the actor, or for whoever asked. */
+  /** Note for the actor, or for the asker. */
   note?: string;
   /** The digest of the text that was shown; no other text is decided on. */
   digest?: string;
@@ -194,10 +194,7 @@ async function alone({ paths }: Context): Promise<() => Promise<void>> {
 
 type Asked = Parameters<Decisions['judge']>[1];
 
-/**
- * Determines what was decided, as far as this machine knows; decisions that wait in the outbox here count
- * too.
- */
+/** Determines the decision, as far as this machine knows it; decisions that wait in the outbox here count too. */
 async function judged(
   context: Context,
   proposal: Asked,
@@ -223,9 +220,9 @@ async function judged(
 }
 
 /**
- * Ensures that a proposal still waits. The machine that asked knows what waits: a plan that was dropped,
- * or completed, is not decided on, and neither is a text that somebody has put in its place. A forgery on
- * the bus ends no waiting there.
+ * Ensures that a proposal still waits. The machine that asked knows its waiting proposals: a plan that was dropped,
+ * or completed, is not decided on, and neither is a text that somebody has put in its place. A forgery on the bus
+ * ends no waiting there.
  *
  * @param takenBack the message that says on the bus that nothing is to be decided any more
  * @throws CrosstalkError `refused`

@@ -95,7 +95,7 @@ async function serveAlone(
   }
 }
 
-/** Prepares what runs and pushes need, and finishes or removes what a killed process has left behind. */
+/** Prepares the surroundings of runs and pushes, and finishes or removes the remains of a killed process. */
 async function prepare(context: Context, { workspaces, worktrees }: DispatcherApp): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });

@@ -66,7 +66,7 @@ function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Creates the part that records what runs print. */
+/** Creates the part that writes transcripts of runs. */
 export function transcribingOf({ paths, now, transport }: App): Transcribing {
   const keep = (): number => keptFor(transport.defaults.keepTranscripts);
   return new Transcribing(new Transcripts(paths.transcripts), keep, now);

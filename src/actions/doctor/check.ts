@@ -4,23 +4,23 @@ import type { Finding } from '../../present/finding.ts';
 export interface Check {
   check: string;
   ok: boolean;
-  /** Whether it keeps no mail from moving, so that it is told and nothing counts as broken. */
+  /** Whether it keeps no mail from moving, so that it is shown and nothing counts as broken. */
   warning?: true;
   found: string;
   fix: string;
 }
 
-/** Whether a check has found what can keep mail from moving. */
+/** Whether a check has found a problem that can keep mail from moving. */
 export function isBroken({ ok, warning }: Check): boolean {
   return !ok && warning !== true;
 }
 
-/** A finding of `status` as a check. */
+/** Converts a finding of `status` into a check. */
 export function checkOf({ check, found, fix, command }: Finding): Check {
   return { check, ok: false, found, fix: fix || (command ?? 'crosstalk status') };
 }
 
-/** A check that keeps no mail from moving. */
+/** Marks a check as one that keeps no mail from moving. */
 export function asWarning(check: Check): Check {
   return { ...check, warning: true };
 }

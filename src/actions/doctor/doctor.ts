@@ -39,7 +39,7 @@ const MAX_NAMED = 5;
  * words and its order.
  */
 export async function doctor(context: Context, alias: string | undefined): Promise<Check[]> {
-  // It tells why it is left, and `status` knows it from there.
+  // The checkout reports why it is left, and `status` knows it from there.
   const followed = await context.checkout.follow();
   const { facts, judged } = await examine(context, alias);
   const told = [...judged.findings.map(checkOf), ...judged.warnings.map(checkOf).map(asWarning)];
@@ -81,7 +81,7 @@ const VERSION_KNOWN: Check = {
   fix: '',
 };
 
-/** Who is process 1 has to take away what others leave there, which Node does not. */
+/** Checks process 1, which has to reap the processes that others leave there; Node does not. */
 function processOne({ dispatcher }: Facts): Check[] {
   if (dispatcher?.pid !== 1) return [];
   const found =
@@ -137,7 +137,7 @@ function checkoutCheck(followed: CheckoutState): Check {
   return { check: 'checkout', ok: true, found, fix: '' };
 }
 
-/** Says which paths in the transport no checkout shows (trust.md §1). */
+/** Reports the paths in the transport that no checkout shows (trust.md §1). */
 async function notShown(transport: Transport): Promise<Check[]> {
   const foreign = await transport.foreignPaths();
   if (foreign.length === 0) return [];
@@ -181,7 +181,10 @@ async function objects({ transport }: Context): Promise<Check> {
   };
 }
 
-/** A dispatcher that runs may have another PATH, and tells of what it cannot start. */
+/**
+ * Checks the agents by the PATH of a running dispatcher, which may be another one, and which reports what it cannot
+ * start.
+ */
 function agents({ env }: Context, { host, dispatcher }: Facts): Promise<Check>[] {
   const tiers = (host?.actors ?? []).flatMap(({ name, tiers: all }) =>
     all.map((tier) => ({ name, tier })),
@@ -212,7 +215,7 @@ function agents({ env }: Context, { host, dispatcher }: Facts): Promise<Check>[]
 
 const BELL = 'bell';
 
-/** Connects to the bell, and says something to itself there; none where no bell is set. */
+/** Connects to the bell, and sends itself a message there; none where no bell is set. */
 async function bellCheck({ transport, env }: Context): Promise<Check[]> {
   const { bell } = transport.defaults;
   if (bell === undefined) return [];
@@ -261,7 +264,7 @@ async function bellCheck({ transport, env }: Context): Promise<Check[]> {
   }
 }
 
-/** The first of some files that others than its owner and its group may read or write. */
+/** Returns the first of some files that others than its owner and its group may read or write. */
 async function openToOthers(paths: readonly (string | undefined)[]): Promise<string | undefined> {
   for (const path of paths) {
     const found = path === undefined ? undefined : await stat(path).catch(() => undefined);
@@ -306,7 +309,7 @@ async function clock(context: Context): Promise<Check> {
 /** A folder with more entries is not weighed to its end. */
 const MOST_ENTRIES = 300_000;
 
-/** Says what the copies of repositories weigh, if there are any. */
+/** Reports the size of the copies of repositories, if there are any. */
 async function copiesOfRepositories({ paths }: Context): Promise<Check[]> {
   const all = await new Worktrees(paths.worktrees).all();
   if (all.length === 0) return [];

@@ -4,7 +4,7 @@ import { redact } from '../../transport/git/failure.ts';
 import { BRANCH_OF_PROJECT } from '../../transport/clone/handle.ts';
 import type { Check } from './check.ts';
 
-/** Says what the attached files weigh: every clone has them all, unless it is a partial one. */
+/** Reports the size of the attached files: every clone has them all, unless it is a partial one. */
 export async function attachedFiles(context: Context): Promise<Check> {
   const { files, bytes } = await context.transport.weighFiles(await tipOf(context));
   const weight =
@@ -17,7 +17,7 @@ export async function attachedFiles(context: Context): Promise<Check> {
 
 const DAY_SECONDS = 86_400;
 
-/** Says what a bus in a project takes of what its remote allows that project; nothing for another bus. */
+/** Reports how much of the limits that its remote sets for a project the bus in it uses; nothing for another bus. */
 export async function sharedLimits({ transport, now }: Context): Promise<Check[]> {
   const { origin, remoteRef, branch, limits } = transport;
   const isInProject = remoteRef !== `refs/heads/${branch}` || branch === BRANCH_OF_PROJECT;

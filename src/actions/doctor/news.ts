@@ -21,14 +21,14 @@ export function newsChecks({ profile_changes: changes, unserved }: Facts, now: D
   ];
 }
 
-/** @param fix what to do; empty where the lines only inform */
+/** @param fix the remedy; empty where the lines only inform */
 function listed(check: string, fix: string, lines: readonly string[]): Check[] {
   const more = lines.length - MOST;
   const shown = [...lines.slice(0, MOST), ...(more > 0 ? [`and ${String(more)} more`] : [])];
   return shown.map((found) => ({ check, ok: fix === '', found, fix }));
 }
 
-/** The last line where `status` knows of nothing that is stuck. @param others what else was looked at */
+/** Returns the last line where `status` knows of nothing that is stuck. @param others the other checks */
 export function backlog(others: readonly Check[]): Check {
   const broken = others.filter(isBroken).length;
   const found =

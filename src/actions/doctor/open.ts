@@ -9,8 +9,8 @@ import type { Check } from './check.ts';
 const MAX_NAMED = 5;
 
 /**
- * What is open on this machine by the choice of its operator: facts with the command that changes them, and no
- * faults (trust.md §7). A machine that serves nobody has none.
+ * Returns the accesses that are open on this machine by the choice of its operator: facts with the command that
+ * changes them, not faults (trust.md §7). A machine that serves nobody has none.
  */
 export function openHere(
   { transport }: Context,
@@ -55,9 +55,10 @@ function some(names: readonly string[]): string {
 }
 
 /**
- * The sockets over which a program of this user can use a connection of ssh (`ControlMaster`). OpenSSH binds each
- * beside its place, under a name with sixteen random characters more, which the kernel goes on showing, and links
- * it. So a socket is not seen that was bound by a relative path, was renamed later, or on a system without `/proc`.
+ * Returns the sockets over which a program of this user can use a connection of ssh (`ControlMaster`). OpenSSH binds
+ * each beside its place, under a name with sixteen random characters more, which the kernel goes on showing, and
+ * links it. So a socket is not seen that was bound by a relative path, was renamed later, or on a system without
+ * `/proc`.
  */
 function sshMasters(): string[] {
   let lines: string[];

@@ -82,7 +82,8 @@ function cliCheck({ actor, tier, program, path }: CliFound, here: CliFound | und
 }
 
 /**
- * A mere difference is not a problem, because a shell's PATH changes with every tool that is tried.
+ * Checks the PATH of a service. A mere difference is not a problem, because a shell's PATH changes with every tool
+ * that is tried.
  */
 function pathCheck(captured: string, here: string): Check {
   const folders = (path: string): string[] => path.split(':').filter((one) => one.startsWith('/'));

@@ -9,14 +9,14 @@ import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 const NODE_MS = 10_000;
 const CHECK = 'kept sessions';
 
-/** Whether this machine can run what its tiers ask for. */
+/** Checks whether this machine can run the tools that its tiers need. */
 export async function runnerChecks(context: Context): Promise<Check[]> {
   return [...(await sandboxCheck(context)), ...(await warmChecks(context))];
 }
 
 /**
- * Whether the processes can be kept of tiers with `session: warm`: without its adapter, each run is a process of
- * its own.
+ * Checks whether the processes of tiers with `session: warm` can be pooled: without its adapter, each run is a
+ * process of its own.
  */
 async function warmChecks(context: Context): Promise<Check[]> {
   const { host } = await knownHost(context, undefined).catch(() => ({ host: undefined }));
@@ -76,7 +76,7 @@ async function adapterCheck(
   return { check: CHECK, ok: true, found: `${agent} is kept by ${path}`, fix: '' };
 }
 
-/** The major version of the `node` on the PATH, with which adapters start. */
+/** Returns the major version of the `node` on the PATH, with which adapters start. */
 async function nodeOn(env: NodeJS.ProcessEnv): Promise<number | undefined> {
   const signal = new AbortController().signal;
   const bounds = { out: 100, err: 100, timeout: NODE_MS, signal };

@@ -9,13 +9,16 @@ import { unservedProblems } from './nobody.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/below.ts';
 
-/** The verdict, what keeps mail from moving, and what somebody should look at all the same. */
+/** Verdict, with the findings that keep mail from moving, and those that somebody should look at all the same. */
 export interface Judged extends Pick<Status, 'health'> {
   findings: Finding[];
   warnings: Finding[];
 }
 
-/** The verdict: healthy only while nothing is stuck (invariant 8). Every finding says what to do. A pure function. */
+/**
+ * Determines the verdict: healthy only while nothing is stuck (invariant 8). Every finding has a remedy. A pure
+ * function.
+ */
 export function judge(facts: Facts, known: Known): Judged {
   const { version_problem: version, dispatcher } = facts;
   const isSilentHere = known.locked && dispatcher !== null && isSilent(dispatcher);
@@ -54,7 +57,7 @@ export function judge(facts: Facts, known: Known): Judged {
   };
 }
 
-/** Says why the checkout does not follow the bus, which keeps no mail from moving. */
+/** Returns the reason why the checkout does not follow the bus, which keeps no mail from moving. */
 function checkoutWarnings({ left }: Known): Finding[] {
   if (left === undefined) return [];
   const found = `the checkout is left as it is: ${left}`;
@@ -63,7 +66,7 @@ function checkoutWarnings({ left }: Known): Finding[] {
   return [act({ check: 'checkout', found, fix }, 'crosstalk sync')];
 }
 
-/** Says of malformed files how many there are, and what to do; they keep no other mail from getting on. */
+/** Returns the number of malformed files, with the remedy; they keep no other mail from moving. */
 function malformedWarnings({ malformed: [first], malformed_total: total }: Facts): Finding[] {
   if (first === undefined) return [];
   const what = `${escapeInvisible(first.path)}: ${escapeInvisible(first.reason)}`;
@@ -76,10 +79,10 @@ function malformedWarnings({ malformed: [first], malformed_total: total }: Facts
   return [act({ check: 'messages', found, fix })];
 }
 
-/** The most of them that are told. */
+/** Most of them that are shown. */
 const MOST_FILE_FINDINGS = 5;
 
-/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
+/** Returns the problems of the host file and of profiles, which stay in force as they were or have no effect. */
 function fileFindings({ host, profile_problems: profiles }: Facts): Finding[] {
   return [
     ...(host?.unknown ?? []).map((found) =>
@@ -92,9 +95,9 @@ function fileFindings({ host, profile_problems: profiles }: Facts): Finding[] {
 }
 
 /**
- * What is known besides: whether a dispatcher holds the lock, and whether it answered just now; how much room the
- * disk of the state directory has, and what else is wrong with that; the alias whose messages this machine serves;
- * and why the checkout was left.
+ * Other facts: whether a dispatcher holds the lock, and whether it answered just now; the room on the disk of the
+ * state directory, and its other problems; the alias whose messages this machine serves; and why the checkout was
+ * left.
  */
 interface Known {
   now: Date;
@@ -106,7 +109,7 @@ interface Known {
   left?: string | undefined;
 }
 
-/** What git says of a disk without room. */
+/** Message of git for a disk without room. */
 const NO_ROOM = /No space left on device|Disk quota exceeded/i;
 
 function claimProblems({ host }: Facts): Finding[] {
@@ -226,7 +229,7 @@ function automationProblems(
   ];
 }
 
-/** @param all with a name that is empty for what is about no single one */
+/** @param all with a name that is empty for a problem that is not about a single one */
 function linesOf(
   kind: 'schedule' | 'subscription',
   all: readonly { name: string; problem: string }[],
@@ -242,10 +245,10 @@ function linesOf(
 }
 
 /**
- * A disk that takes nothing is told before anything that follows from it.
+ * Reports a disk that takes nothing before anything that follows from it.
  *
- * @param known `isTold`: whether it is told already why the dispatcher does not report; `isServed`: whether a
- *   dispatcher runs
+ * @param known `isTold`: whether the reason why the dispatcher does not report is shown already; `isServed`: whether
+ * a dispatcher runs
  */
 function diskProblems(
   { state_dir: folder, host }: Pick<Status, 'state_dir' | 'host'>,
@@ -259,7 +262,7 @@ function diskProblems(
   return [act(`${full}: nothing can be sent, fetched or recorded; ${then}`)];
 }
 
-/** Says of a disk what it lacks; undefined for one that takes something. */
+/** Returns what a disk lacks; undefined for one that takes something. */
 function fullDisk(folder: string, room: Room): string | undefined {
   if (room === 'none') return `the disk with ${folder} is full`;
   return room === 'no_inodes'

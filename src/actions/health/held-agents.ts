@@ -11,7 +11,7 @@ export interface HeldAgent extends Omit<Hold, 'login'> {
   login: string;
 }
 
-/** Those of some holds that are in force; the next run finds out whether an expired one is over. */
+/** Returns those of some holds that are in force; the next run finds out whether an expired one is over. */
 export function heldAgents(holds: readonly Hold[], now: number): HeldAgent[] {
   return holds
     .filter(({ until }) => Date.parse(until) > now)
@@ -38,11 +38,11 @@ type Tiers = readonly { name: string; cli: string; fallback?: readonly string[] 
 type Actors = readonly { name: string; tiers: Tiers }[];
 
 /**
- * For each held agent CLI that an actor of this machine uses: what is held, why, and what to do, in
- * one line; and one for each actor that another tier serves meanwhile.
+ * Reports each held agent CLI that an actor of this machine uses: the mail, the reason and the remedy, in one line;
+ * and one line for each actor that another tier serves meanwhile.
  *
  * @param actors undefined when they are not known, in which case all messages may wait
- * @param parked what the dispatcher says of tiers whose mail waits: one whose budget is spent takes none
+ * @param parked the dispatcher's report on tiers whose mail waits: one whose budget is spent takes none
  */
 export function heldProblems(
   holds: readonly HeldAgent[],
@@ -71,7 +71,7 @@ export function heldProblems(
   });
 }
 
-/** The tier that takes the mail of a held one. */
+/** Returns the tier that takes the mail of a held one. */
 function freeTier(
   tiers: Tiers,
   tier: Tiers[number],

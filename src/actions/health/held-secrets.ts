@@ -7,24 +7,24 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
 import { act, type Finding } from '../../present/finding.ts';
 
-/** Something that this machine has yet to push, told without showing it. */
+/** Entry that this machine has yet to push, described without showing it. */
 export interface HeldSecret {
   id: string;
   /** Since when; ISO 8601 UTC. */
   at: string;
-  /** What it is, such as `the answer of worker to anna`. */
+  /** Description of it, such as `the answer of worker to anna`. */
   what: string;
   /** Whether it is the answer of a run. */
   answer: boolean;
   /** The first paths that it would write. */
   files: string[];
-  /** Why it is held: what looks like a secret in it; empty for what only waits. */
+  /** Reasons why it is held: texts in it that look like a secret; empty for an entry that only waits. */
   found: FoundSecret[];
 }
 
 const MOST_FILES = 10;
 
-/** What is held on this machine, oldest first. */
+/** Lists the entries held on this machine, oldest first. */
 export async function listHeld({ outbox }: Pick<Context, 'outbox'>): Promise<HeldSecret[]> {
   return (await outbox.held()).map((entry) => described(entry, entry.at, entry.held));
 }
@@ -42,7 +42,7 @@ function described(entry: OutboxEntry, at: string, found: FoundSecret[]): HeldSe
   };
 }
 
-/** What waits to be pushed on this machine, oldest first, in the same form. */
+/** Lists the entries that wait to be pushed on this machine, oldest first, in the same form. */
 export async function listWaiting({ outbox }: Pick<Context, 'outbox'>): Promise<HeldSecret[]> {
   return (await outbox.all()).map((entry) => described(entry, entry.commits[0]?.at ?? '', []));
 }
@@ -82,7 +82,7 @@ function whatOf(entry: OutboxEntry): string {
   return `the ${word} of ${harmless(from)} to ${harmless(whom)}${others}`;
 }
 
-/** A name or path that looks like a secret itself is not shown either. */
+/** Returns a name or path, unless it looks like a secret itself: then it is not shown either. */
 function harmless(text: string): string {
   return isSuspicious(text) ? '(not shown)' : text;
 }

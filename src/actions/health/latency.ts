@@ -2,8 +2,8 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Status } from './report.ts';
 
 /**
- * How soon this machine hears of what other machines send, and why, as the end of a line; empty where
- * there is no other machine, or no dispatcher.
+ * Words how soon this machine hears of messages from other machines, and why, as the end of a line; empty where there
+ * is no other machine, or no dispatcher.
  */
 export function latencyText({ dispatcher, origin }: Pick<Status, 'dispatcher' | 'origin'>): string {
   if (dispatcher === null || !origin) return '';

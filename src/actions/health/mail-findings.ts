@@ -12,7 +12,7 @@ const OUTBOX_LIMIT_S = 60;
 /** The most of a kind that are named, so that a flood cannot hide other problems. */
 export const NAMED = 5;
 
-/** What keeps mail of this machine from getting on, by the records of its state. */
+/** Returns the problems that keep mail of this machine from moving, by the records of its state. */
 export function mailProblems(facts: Facts): Finding[] {
   const { paused, holds, host, parked, dead_letters: letters, held, held_secrets: secrets } = facts;
   return [
@@ -40,7 +40,7 @@ export function mailProblems(facts: Facts): Finding[] {
   ];
 }
 
-/** What does not leave the outbox, or does not come out of the clone. */
+/** Returns the problems of entries that do not leave the outbox, or do not come out of the clone. */
 function outboxProblems(facts: Facts): Finding[] {
   const { dispatcher, transport, outbox, push_budget: budget, set_aside: aside } = facts;
   const problems: Finding[] = [];
@@ -89,7 +89,7 @@ function toolProblems(actors: NonNullable<Facts['host']>['actors']): Finding[] {
   });
 }
 
-/** A line for each held change, and one for those for which there is no room. */
+/** Returns a line for each held change, and one for those for which there is no room. */
 function changeProblems(held: readonly HeldChange[]): Finding[] {
   const check = 'held change';
   const show = 'crosstalk host show';

@@ -16,11 +16,11 @@ import { act, type Finding } from '../../present/finding.ts';
 const DAYS = 7;
 
 /**
- * The names that messages of the last days are addressed to although no host serves them: actors,
- * which have a profile, and names under which nobody has ever written, so that no person reads them. Whoever
- * writes on this machine is a person.
+ * Returns the names that messages of the last days are addressed to although no host serves them: actors, which have
+ * a profile, and names under which nobody has ever written, so that no person reads them. Anybody who writes on this
+ * machine is a person.
  *
- * @param counting with `patience`, nothing is said while older messages are not counted yet
+ * @param counting with `patience`, nothing is reported while older messages are not counted yet
  */
 export async function mailForNobody(
   context: Context,
@@ -28,7 +28,7 @@ export async function mailForNobody(
 ): Promise<WebUnserved[]> {
   const hosts = await hostsOf(context);
   const served = hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : []));
-  // What a host file that cannot be read serves is not known.
+  // The names that an unreadable host file serves are not known.
   if (hosts.some(({ result }) => !result.ok)) return [];
   const since = pathAt(new Date(context.now().getTime() - DAYS * 86_400_000));
   const skip = new Set([...served, EVERYONE]);
@@ -53,12 +53,12 @@ export async function mailForNobody(
   }));
 }
 
-/** How long mail for a name that nobody serves may wait before the verdict says so. */
+/** Milliseconds that mail for a name that nobody serves may wait before the verdict reports it. */
 const PATIENCE_MS = 3_600_000;
 /** The most names that are problems of their own. */
 const NAMED = 5;
 
-/** What the verdict says of mail that nobody serves and that has waited for an hour. */
+/** Returns the findings on mail that nobody serves and that has waited for an hour. */
 export function unservedProblems(unserved: readonly WebUnserved[], now: Date): Finding[] {
   const limit = pathAt(new Date(now.getTime() - PATIENCE_MS));
   const old = unserved.filter(({ oldest }) => oldest < limit);

@@ -37,7 +37,7 @@ export interface HostStatus {
   unknown: string[];
 }
 
-/** What came for somebody. */
+/** Mail for somebody. */
 export interface InboxStatus {
   name: string;
   unread: number;
@@ -50,7 +50,7 @@ export interface InboxStatus {
     timestamp: string;
     /** Whether it asks for a decision. */
     proposal: boolean;
-    /** The beginning of its text. */
+    /** Beginning of its text. */
     excerpt: string;
   }[];
 }
@@ -60,7 +60,7 @@ export interface Status {
   transport: string;
   origin: boolean;
   branch: string;
-  /** The full name of the remote's ref that is the bus, where that is no branch. */
+  /** Full name of the remote's ref of the bus, if that is not a branch. */
   ref?: string;
   tip: string;
   state_dir: string;
@@ -69,7 +69,7 @@ export interface Status {
   health: { ok: boolean; problems: string[] };
   /** The same problems, each with who ends it: time alone, or somebody with a command. */
   findings: WebFinding[];
-  /** What keeps no mail from getting on, and somebody has to look at all the same. */
+  /** Findings that keep no mail from moving, and that somebody has to look at all the same. */
   warnings: string[];
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
@@ -77,30 +77,27 @@ export interface Status {
   holds: HeldAgent[];
   host: HostStatus | null;
   host_problem: string | null;
-  /** The actors' profiles that cannot be read, and what is in force instead. */
+  /** Profiles of actors that cannot be read, with the text in force instead. */
   profile_problems: string[];
   /** The actors' profiles that came, or were changed by others, in the last days. */
   profile_changes: ProfileChange[];
-  /** Tiers whose mail waits: as the dispatcher says, or while none runs, for a budget by what is on record. */
+  /** Tiers whose mail waits: by the dispatcher's report, or while none runs, for a budget by the records. */
   parked: Heartbeat['parked'];
   /** Names that were written to in the last days although nobody serves them. */
   unserved: WebUnserved[];
-  /**
-   * What asks the one who looks something, and was not answered; null in a run, and where nobody is
-   * named.
-   */
+  /** Unanswered questions to the viewer; null in a run, and where nobody is named. */
   inbox: InboxStatus | null;
-  /** What runs on this machine ask permission for, and wait. */
+  /** Questions of runs on this machine that wait for permission. */
   permissions: OpenPermission[];
   /** Mail that waits for somebody to decide on a plan. */
   gated: GatedMail[];
   /** Sessions of agent CLIs with which runs go on. */
   sessions: KeptSessions[];
-  /** Processes of agent CLIs that are kept between runs. */
+  /** Processes of agent CLIs that are pooled between runs. */
   warm: WarmSession[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
-  /** The other machines, where a bell tells of them. */
+  /** Other machines, by the reports of the bell. */
   machines?: WebMachine[];
   /** Every host of the transport, by its own word; only with `--all`. */
   hosts?: WebHostWord[];
@@ -119,7 +116,7 @@ export interface Status {
   pushing: { pid: number; since: string } | null;
   /** Entries that cannot be published as they are, and why; times are ISO 8601 in UTC. */
   set_aside: { id: string; at: string; reason: string; files: string[] }[];
-  /** What is not pushed because something in it looks like a secret, which is not shown. */
+  /** Entries that are not pushed because some text in them looks like a secret, which is not shown. */
   held_secrets: HeldSecret[];
   dead_letters: Pick<
     DeadLetter,
@@ -143,7 +140,7 @@ export interface Status {
   stale_locks: string[];
 }
 
-/** What is known of the bus and this machine, before it is judged. */
+/** Facts about the bus and this machine, before they are judged. */
 export type Facts = Omit<Status, 'health' | 'findings' | 'warnings'>;
 
 /** The sessions of agent CLIs with which runs of an actor go on, together. */
@@ -158,7 +155,7 @@ interface KeptSessions {
   used: string;
 }
 
-/** The sessions of this machine by actor, tier and CLI; none where no tier keeps any. */
+/** Returns the sessions of this machine by actor, tier and CLI; none where no tier keeps any. */
 export async function keptSessions({ paths }: Context): Promise<KeptSessions[]> {
   const found = new Map<string, KeptSessions>();
   // A run may not look into the state of its machine.
@@ -178,10 +175,10 @@ interface ProfileChange extends ProfileSeen {
   path: string;
 }
 
-/** Milliseconds for which a change is told. */
+/** Milliseconds for which a change is shown. */
 const NEWS_MS = 7 * 86_400_000;
 
-/** What is to be said of the profiles of some actors at a commit. */
+/** Returns the findings on the profiles of some actors at a commit. */
 export async function lookAtProfiles(
   context: Context,
   tip: string,

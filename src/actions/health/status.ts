@@ -42,12 +42,12 @@ import { inboxHere } from '../lookup/inbox.ts';
 const ASK_MS = 1000;
 
 /**
- * Options of a look: with `patience`, older messages may not be counted yet; `name`: of the one who looks; `all`: also
- * what the hosts of the transport say of themselves.
+ * Options of a look: with `patience`, older messages may not be counted yet; `name`: of the viewer; `all`: also the
+ * reports of the transport's hosts about themselves.
  */
 type Looking = IndexOptions & { name?: string; all?: boolean };
 
-/** The state of the transport and of this machine's part in it, as far as it is known locally. */
+/** Returns the state of the transport and of this machine's part in it, as far as it is known locally. */
 export async function status(
   context: Context,
   alias: string | undefined,
@@ -63,7 +63,7 @@ export async function status(
   };
 }
 
-/** The same with its findings in their parts, as `doctor` shows them. */
+/** Does the same with the findings in their parts, as `doctor` shows them. */
 export async function examine(
   context: Context,
   alias: string | undefined,
@@ -80,7 +80,7 @@ export async function examine(
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   const inRun = isOfRun(context.agentMode);
-  // What it has last reported may be old where the state takes no report.
+  // Its last report may be old where the state takes no report.
   const asked = inRun || !heartbeat ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
   const answer = asked?.kind === 'answered' ? asked.answer : undefined;
   const running = heartbeat && { ...heartbeat, ...unrecordedIn(answer) };
@@ -174,7 +174,7 @@ export async function examine(
   return { facts, judged: judge(facts, known) };
 }
 
-/** What is wrong with a state directory, which is to be this user's alone. */
+/** Returns the problem of a state directory, which has to belong to this user alone. */
 async function faultOf(root: string): Promise<string | undefined> {
   const closed = ((await stat(root)).mode & 0o077) === 0;
   const writable = await access(root, constants.W_OK).then(
@@ -185,7 +185,7 @@ async function faultOf(root: string): Promise<string | undefined> {
   return words.filter((word) => word !== '').join(', ') || undefined;
 }
 
-/** What a dispatcher has to put on record, as its heartbeat says it. */
+/** Returns the outcomes that a dispatcher has yet to record, as its heartbeat reports them. */
 function unrecordedIn(
   answer: WakeAnswer | undefined,
 ): Pick<Heartbeat, 'record_failing_since' | 'record_error'> {
@@ -222,7 +222,7 @@ async function hostStatus(
   const missing = (names: readonly string[]): Promise<string[]> =>
     secretsOf(context).missing(names);
   const tools = new Map<string, WebTool[]>();
-  // What is approved is known to the operator of the machine, and not to a run.
+  // The approvals are known to the operator of the machine, and not to a run.
   for (const actor of isOfRun(context.agentMode) ? [] : host.inForce.keys()) {
     const found = await toolsOf(actor, servers?.(actor) ?? [], held, missing);
     if (found.length > 0) tools.set(actor, found);
@@ -257,10 +257,10 @@ const SHOWN = 5;
 const EXCERPT_BYTES = 100;
 
 /**
- * What asks somebody something, as far as is known locally; it starts no git process of its own. A
- * run is handed what waits for its actor, so nothing is said of that.
+ * Returns the questions to somebody, as far as is known locally; starts no git process of its own. A run receives the
+ * waiting mail of its actor, so nothing is returned for that.
  *
- * @param name of the one who looks
+ * @param name of the viewer
  */
 async function waitingFor(
   context: Context,
@@ -286,11 +286,11 @@ async function waitingFor(
 }
 
 /**
- * The MCP servers of an actor as this machine knows them: those in force, and those that wait for approval.
+ * Returns the MCP servers of an actor as this machine knows them: those in force, and those that wait for approval.
  *
  * @param approved those in force
  * @param held every change that waits
- * @param missing the names among these of which this machine keeps no secret
+ * @param missing the names among these of which this machine has no secret
  */
 async function toolsOf(
   actor: string,

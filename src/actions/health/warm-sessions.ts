@@ -8,7 +8,7 @@ import { KeptProcesses } from '../../state/sessions/agent-sessions.ts';
 import type { MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
 
-/** A process of an agent CLI that is kept between runs. */
+/** Process of an agent CLI that is pooled between runs. */
 export interface WarmSession {
   /** The id of the session. */
   id: string;
@@ -19,18 +19,18 @@ export interface WarmSession {
   /** The first message of the thread. */
   thread: MessageRef;
   pid: number;
-  /** How many runs it has had. */
+  /** Number of its runs. */
   turns: number;
-  /** How full its context is, in tokens; null where that is not known. */
+  /** Tokens in its context, and its size; null if unknown. */
   context: { used: number; size: number } | null;
-  /** Bytes in memory, with what it has started. */
+  /** Bytes in memory, with the processes it has started. */
   memory: number;
   /** When it was started, and when its last run ended, ISO 8601 UTC. */
   since: string;
   used: string;
 }
 
-/** The processes that this machine keeps; none where no tier keeps any. */
+/** Returns the processes that this machine pools; none where no tier keeps any. */
 export async function warmSessions({ paths }: Pick<Context, 'paths'>): Promise<WarmSession[]> {
   // A run may not look into the state of its machine.
   const alive = await new KeptProcesses(paths.root).alive().catch(() => []);
@@ -53,8 +53,8 @@ const GRACE_MS = 5000;
 const LOOK_MS = 20;
 
 /**
- * Ends a process that is kept, which has nothing to do; the next run of its thread begins anew. Its dispatcher
- * sees that by itself.
+ * Ends a pooled process that has nothing to do; the next run of its thread starts anew. Its dispatcher sees that
+ * automatically.
  *
  * @param id of the session
  * @throws CrosstalkError `not_found`, or `refused` while it is at work

@@ -64,10 +64,7 @@ export async function* readInParts<T extends FileRef>(
   }
 }
 
-/**
- * Reads the effect of changes of the tree on the index, one part at a time: what was removed, and what is
- * new.
- */
+/** Reads the effect of changes of the tree on the index, one part at a time: the removed files, and the new ones. */
 export async function* readChanges(
   context: Context,
   tip: string,

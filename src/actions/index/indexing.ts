@@ -27,9 +27,9 @@ const SAY_AFTER_MS = 3000;
 const LOCK_WAIT_MS = 600_000;
 
 /**
- * Opens the index, updates it to the newest commit known locally, and uses it. The cost of an
- * update grows with what was added; a missing index is built, newest messages first. If the state
- * directory cannot be written, or its disk has no room, an index is made in memory.
+ * Opens the index, updates it to the newest commit known locally, and uses it. The cost of an update grows with the
+ * added messages; a missing index is built, newest messages first. If the state directory cannot be written, or its
+ * disk has no room, an index is made in memory.
  *
  * @param use receives whether the index is complete
  */
@@ -199,7 +199,7 @@ class Update {
     return files;
   }
 
-  /** Indexes the difference between two commits, whatever the history between them is. */
+  /** Indexes the difference between two commits, with any history between them. */
   async #follow(from: string, tip: string): Promise<boolean> {
     const again = new Set(this.#index.missing(MISSING));
     const renamed = new Set<string>();

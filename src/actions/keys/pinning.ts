@@ -125,7 +125,7 @@ export async function turnedAway({ deadLetters }: Context, name: string): Promis
   );
 }
 
-/** The key with which this clone signs what its operator writes. */
+/** Key with which this clone signs its operator's messages. */
 export interface OwnKey {
   path: string;
   key: KnownKey;

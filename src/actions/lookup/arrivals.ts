@@ -28,8 +28,8 @@ export interface MessageFile extends FileRef {
 export const CHUNK = 100;
 
 /**
- * The messages added to the bus between two commits, in the order in which they were written, in
- * portions. Messages restored from an archive are not new, and unreadable ones are left out.
+ * Returns the messages added to the bus between two commits, in the order in which they were written, in portions.
+ * Messages restored from an archive are not new, and unreadable ones are left out.
  *
  * @param channel id of the only channel to examine
  */
@@ -87,8 +87,8 @@ export function byTime(
 const REPEATED = 50;
 
 /**
- * The message files of some channels, one day at a time, the newest first. On the way only the
- * names of folders are read, so messages older than the caller needs cost nothing.
+ * Returns the message files of some channels, one day at a time, the newest first. On the way only the names of
+ * folders are read, so messages older than the caller needs cost nothing.
  *
  * @param channels their ids
  * @param since the least relPath, such as a time in the form with which relPaths begin
@@ -125,7 +125,7 @@ async function next({ days }: { days: AsyncGenerator<string> }): Promise<string>
   return step.done === true ? '' : step.value;
 }
 
-/** The days of a channel's folders as `YYYY/MM/DD`, the newest first. */
+/** Returns the days of a channel's folders as `YYYY/MM/DD`, the newest first. */
 async function* daysOf(context: Context, commit: string, channel: string): AsyncGenerator<string> {
   const folder = `${CHANNELS}/${channel}`;
   const repeats = new Repeats();
@@ -139,9 +139,7 @@ async function* daysOf(context: Context, commit: string, channel: string): Async
   }
 }
 
-/**
- * The names of Crosstalk's folders in a folder, the greatest first, with a limit on identical ones.
- */
+/** Returns the names of Crosstalk's folders in a folder, the greatest first, with a limit on identical ones. */
 async function* foldersOf(
   { transport }: Context,
   commit: string,
@@ -158,7 +156,7 @@ async function* foldersOf(
   }
 }
 
-/** The messages at some places at a commit, in this order; those that cannot be read are left out. */
+/** Returns the messages at some places at a commit, in this order; those that cannot be read are left out. */
 export async function messagesAt(
   { reader }: Context,
   tip: string,

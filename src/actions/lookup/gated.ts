@@ -13,11 +13,11 @@ export interface GatedMail extends WebGate {
   proposal_channel: string;
   /** ISO 8601 UTC. */
   since: string;
-  /** What says that it decides, and counts for nothing, with the reason in words. */
+  /** Messages that state a decision and do not count, with the reason in words. */
   ignored: (IgnoredDecision & { why: string })[];
 }
 
-/** What waits at the gates of this machine, oldest first. */
+/** Lists the plans that wait at the gates of this machine, oldest first. */
 export async function listGated({ paths }: Pick<Context, 'paths'>): Promise<GatedMail[]> {
   return (await new Gates(paths.root).all()).map(gatedMail);
 }
@@ -36,7 +36,7 @@ function gatedMail(gate: Gate): GatedMail {
   };
 }
 
-/** What a face needs of a gate. */
+/** Returns the fields of a gate that a face needs. */
 export function gateOf({ approver, proposal, approved }: WebGate): WebGate {
   return { approver, proposal, approved };
 }

@@ -13,7 +13,7 @@ export interface GuideTopic {
   text: string;
 }
 
-/** The guide for runs, by topic in alphabetical order. It comes with the program and never from a transport. */
+/** Returns the guide for runs, by topic in alphabetical order. It comes with the program and never from a transport. */
 export async function guideTopics(): Promise<GuideTopic[]> {
   const dir = join(packageRoot(), 'docs', 'runs');
   const names = (await readdir(dir)).filter((name) => name.endsWith('.md')).sort();

@@ -8,8 +8,8 @@ import { hostsOf } from '../view.ts';
 const LOOKED_AT = 500;
 
 /**
- * When some hosts last wrote a message; null for those that wrote none of the newest ones. A host that
- * runs nothing writes nothing, so silence alone does not mean that a dispatcher is not running.
+ * Returns when some hosts last wrote a message; null for those that wrote none of the newest ones. A host that runs
+ * nothing writes nothing, so silence alone does not mean that a dispatcher is not running.
  *
  * @param hosts their aliases
  */
@@ -38,10 +38,11 @@ export async function lastHeard(
 }
 
 /**
- * Every host of the transport, with when it was last heard of by its messages, its report or the bell.
+ * Returns every host of the transport, with the time when it was last heard of by its messages, its report or the
+ * bell.
  *
  * @param here the alias of this machine
- * @param machines the other machines, where a bell tells of them
+ * @param machines the other machines, by the reports of a bell
  */
 export async function hostWords(
   context: Context,

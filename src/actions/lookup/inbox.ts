@@ -31,13 +31,13 @@ export interface InboxEntry extends Located {
   asks: boolean;
 }
 
-/** What came for a name. */
+/** Mail for a name. */
 export interface Inbox {
   /** The commit at which it was read. */
   tip: string;
   /** Unread messages first, the newest first among them and among the others. */
   entries: InboxEntry[];
-  /** How many are unread, and how many ask something; {@link MOST_ASKING} stands for any number. */
+  /** Numbers of unread messages, and of questions; {@link MOST_ASKING} stands for any number. */
   unread: number;
   questions: number;
   /** Whether `limit` left out older messages. */
@@ -47,19 +47,19 @@ export interface Inbox {
 export interface InboxInput {
   /** For whom. */
   name: string;
-  /** Only what asks that name something. */
+  /** Whether only the questions to that name are wanted. */
   questions: boolean;
   /** The most messages. */
   limit: number;
 }
 
-/** The most questions that are read; whoever has more sees the newest. */
+/** Most questions that are read; a name with more sees the newest. */
 export const MOST_ASKING = 200;
 
 /**
- * What came for a name, as far as is known locally; unread is what that name has not seen here
- * ({@link Seen}). The cost does not grow with the transport: the index lists what is shown, and only
- * that is read from git.
+ * Returns the mail for a name, as far as is known locally; unread are the messages that the name has not seen here
+ * ({@link Seen}). The cost does not grow with the transport: the index lists the shown messages, and only these are
+ * read from git.
  *
  * @param indexing with `patience`, older messages may not be counted yet
  */
@@ -76,7 +76,7 @@ export async function inboxHere(
       .flat()
       .sort((a, b) => (a.relPath < b.relPath ? 1 : -1));
     const keys = new Set(unread.map(messageKey));
-    // Among so many of the newest there are enough that are not unread.
+    // Among so many of the newest there are enough read ones.
     const newest = questions ? [] : addressedTo(index, name, limit + 1 + keys.size);
     const rest = newest.filter((ref) => !keys.has(messageKey(ref)));
     const asked = new Set(asking.map(messageKey));
@@ -101,7 +101,7 @@ export async function inboxHere(
   });
 }
 
-/** What came for a name and was not seen by it, by id of the channel, the newest first. */
+/** Returns the mail that a name has not seen, by id of the channel, the newest first. */
 export function unreadOf(index: Index, seen: Seen, name: string): Record<string, MessageRef[]> {
   const unread: Record<string, MessageRef[]> = {};
   for (const [channel, { last }] of Object.entries(index.counts().channels)) {
@@ -116,11 +116,11 @@ export function unreadOf(index: Index, seen: Seen, name: string): Record<string,
 }
 
 /**
- * The messages that ask a name something: new tasks and questions in old threads, by people or
- * actors, and questions back ({@link QuestionsBack}), if no message of that name answers them, on the
- * bus or in this machine's outbox, and their writers did not take them back; and proposals that wait
- * ({@link OpenProposals}). At most {@link MOST_ASKING}: first what this machine waits for, which no number of
- * pushed messages can hide, and then the newest first.
+ * Returns the messages that ask a name something: new tasks and questions in old threads, by people or actors, and
+ * questions back ({@link QuestionsBack}), if no message of that name answers them, on the bus or in this machine's
+ * outbox, and their writers did not take them back; and proposals that wait ({@link OpenProposals}). At most
+ * {@link MOST_ASKING}: first those for which this machine waits, which no number of pushed messages can hide, and
+ * then the newest first.
  */
 async function openQuestionsTo(
   context: Context,
@@ -132,7 +132,7 @@ async function openQuestionsTo(
   const proposals = new OpenProposals(context, index, tip, name);
   const found = hasProposals(index, name) ? await proposals.ofThisMachine() : [];
   const known = new Set(found.map(messageKey));
-  // Most of what may ask does not: words on the way to answers must not crowd out the questions.
+  // Most candidates are not questions: interim answers must not crowd out the questions.
   for (const { proposes, ...ref } of unansweredBy(index, name)) {
     if (found.length >= MOST_ASKING) break;
     if (known.has(messageKey(ref))) continue;
@@ -191,11 +191,11 @@ export function asksOnArrival(message: Message, name: string): boolean {
 /** An interim answer. */
 type Interim = MessageRef & Located;
 
-/** What one name has said to a question. */
+/** Messages of one name to a question. */
 interface Said {
   /** relPath of its newest answer; empty if there is none. */
   answered: string;
-  /** relPaths of what it gave to others. */
+  /** relPaths of the tasks it delegated. */
   tasks: string[];
   /** Whether one of these has no answer; undefined until it is looked up. */
   waits?: boolean;
@@ -206,9 +206,9 @@ const MOST_QUESTIONS = 20;
 const MOST_REACTIONS = 200;
 
 /**
- * Finds out which interim answers are questions back (talk.md): their writers have not answered since,
- * and do not wait for others, to whom they gave a part of the work. Of a question with options nobody
- * has to guess. What was said to a question is read once, however many interim answers name it.
+ * Finds out which interim answers are questions back (talk.md): their writers have not answered since, and do not
+ * wait for others, to whom they delegated a part of the work. A question with options needs no guess. The messages to
+ * a question are read once, however many interim answers name it.
  */
 class QuestionsBack {
   readonly #context: Context;
@@ -222,7 +222,7 @@ class QuestionsBack {
   }
 
   async has(one: Interim): Promise<boolean> {
-    // What was printed is a word on the way; a question back is sent.
+    // Printed text is an interim answer; a question back is sent.
     if (!isSentInterim(one.message)) return false;
     return withNaming(this.#context, this.#tip, (naming) => this.#isStillAsked(one, naming));
   }

@@ -2,8 +2,8 @@ import type { WebMachine } from '../../api/now.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 
 /**
- * The other machines of a transport, as the bell tells of them; undefined without a bell. Whoever was
- * heard and is no host of the transport does not appear.
+ * Returns the other machines of a transport, by the reports of the bell; undefined without a bell. A machine that was
+ * heard and is not a host of the transport does not appear.
  *
  * @param hosts the aliases of the transport's hosts
  */

@@ -6,10 +6,10 @@ import type { Context } from '../context.ts';
 type Placed = Located & { channel: string | { id: string }; oid?: string };
 
 /**
- * Adds to messages whether their writers have signed them ({@link Claim}), for everybody who shows
- * messages; those of names that are not pinned here stay as they are.
+ * Adds to messages whether their writers have signed them ({@link Claim}), for everybody who shows messages; those of
+ * names that are not pinned here stay as they are.
  *
- * A run may be kept from what this needs; it is shown no marks then.
+ * A run may be kept from the files that this needs; then it receives no marks.
  *
  * @param tip the commit at which they were read
  * @param queued the file of a message that waits in the outbox here

@@ -10,8 +10,7 @@ import { shown } from '../../protocol/text/result.ts';
 type NamedIn = 're' | 're_or_cause';
 
 /**
- * The messages at a commit that name another one in `re`, or also in `cause`, in the order of their
- * paths.
+ * Returns the messages at a commit that name another one in `re`, or also in `cause`, in the order of their paths.
  *
  * @param inCause whether messages that name it in `cause` alone are included
  */
@@ -56,7 +55,7 @@ export async function withNaming<T>(
 }
 
 /**
- * The file of a name among those of `local/schedules/` or `local/subscriptions/`.
+ * Returns the file of a name among those of `local/schedules/` or `local/subscriptions/`.
  *
  * @throws CrosstalkError `not_found`, with the nearest name, or how to make one
  */

@@ -14,19 +14,19 @@ import { Gates } from '../../state/gates.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 
-/** What this machine has asked somebody to decide, and waits for: known from its own files alone. */
+/** Decisions for which this machine waits: known from its own files alone. */
 export interface WaitingHere {
   /** The alias under which its dispatcher has served last; undefined where none has. */
   host: string | undefined;
   /** Whether a message asks for a decision for which this machine waits. */
   waits: (ref: MessageRef) => boolean;
-  /** What a decision on it is bound to, if this machine knows that without the message. */
+  /** Returns the digest to which a decision on it is bound, if this machine knows that without the message. */
   digestOf: (ref: MessageRef) => string | undefined;
   /** By approver, the proposals that wait for them, the newest first. */
   forApprover: (name: string) => MessageRef[];
 }
 
-/** Reads what waits for a decision on this machine. */
+/** Reads the proposals that wait for a decision on this machine. */
 export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<WaitingHere> {
   const [heartbeat, gates, permissions] = await Promise.all([
     loadHeartbeat(paths.heartbeat),
@@ -56,7 +56,7 @@ export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<Wa
   };
 }
 
-/** Whether this machine waits for a decision on a message, or the message says that it has asked. */
+/** Whether this machine waits for a decision on a message, or the message states that it has asked. */
 export function isOfHere(
   { host, waits, digestOf }: WaitingHere,
   { channel, relPath, message }: MessageRef & { message: Pick<Message, 'host'> },
@@ -73,16 +73,16 @@ type Asking = MessageRef & Located;
 const MOST_OF_HERE = 200;
 /** The most messages of one name that are read about one proposal. */
 const MOST_NAMING = 1000;
-/** So many are read in all: anybody can push any number of proposals, and of decisions on them. */
+/** Most messages that are read in all: anybody can push any number of proposals, and of decisions on them. */
 const MOST_READ = 2000;
-/** The most messages of whoever proposes that are read to find out whether they have gone on. */
+/** Most messages of a proposal's writer that are read to find out whether they have gone on. */
 const MOST_LATER = 20;
 
 /**
- * Says which proposals wait for somebody (docs/decisions/15-gates.md). Anybody can write a message in the name of the
- * approver, so none of these closes a proposal but a decision that counts. A proposal of this machine waits
- * as long as its dispatcher waits for it, whatever the bus says. What another machine proposes is over when
- * its actor there takes it back, or has answered what it was about. Where nobody can say, a proposal waits.
+ * Determines which proposals wait for somebody (docs/decisions/15-gates.md). Anybody can write a message in the name
+ * of the approver, so only a decision that counts closes a proposal. A proposal of this machine waits as long as its
+ * dispatcher waits for it, whatever the bus states. A proposal of another machine is over when its actor there takes
+ * it back, or has answered the message it was about. If that is unknown, a proposal waits.
  *
  * It reads nothing before it is asked for the first time.
  */
@@ -102,7 +102,7 @@ export class OpenProposals {
     this.#sources = { index, tip, approver };
   }
 
-  /** The proposals of this machine that wait for that name, the newest first. */
+  /** Returns the proposals of this machine that wait for that name, the newest first. */
   async ofThisMachine(): Promise<MessageRef[]> {
     const { tip, approver } = this.#sources;
     const refs = (await this.#waitingHere()).forApprover(approver).slice(0, MOST_OF_HERE);
@@ -152,7 +152,7 @@ export class OpenProposals {
     );
   }
 
-  /** Whether its writer, on another machine, has taken it back, or has answered what it was about. */
+  /** Whether its writer, on another machine, has taken it back, or has answered the message it was about. */
   async #isOver({ channel, relPath, message }: Asking): Promise<boolean> {
     const later = await this.#written({ channel, relPath }, message.from);
     if (later.some((one) => one.message.cancels === relPath && mayCancel(one.message, message)))
@@ -169,7 +169,7 @@ export class OpenProposals {
     );
   }
 
-  /** What a name has written that names a message: the newest of it. */
+  /** Returns the newest messages of a name that name a message. */
   async #written(ref: MessageRef, name: string): Promise<Located[]> {
     const { index, tip } = this.#sources;
     const refs = namedBy(index, ref, name, MOST_LATER);
@@ -185,7 +185,7 @@ export class OpenProposals {
   }
 }
 
-/** Where signatures cannot be verified, nobody can say what was decided. */
+/** Returns nothing as the decision: where signatures cannot be verified, it is unknown. */
 function unknown(error: unknown): undefined {
   if (error instanceof CrosstalkError && error.code === 'refused') return undefined;
   throw error;

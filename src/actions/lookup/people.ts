@@ -17,10 +17,10 @@ import { ASKER } from '../../protocol/files/tier-gate.ts';
 import { loadPins } from '../../state/keys/pins.ts';
 import { resolveFrom } from './resolve.ts';
 
-/** Who serves whom, by the host files at the newest commit known here. */
+/** Names that are served, with their hosts, by the host files at the newest commit known here. */
 export interface Served {
   serving: Serving[];
-  /** Paths of host files that cannot be read: what these serve is not known. */
+  /** Paths of host files that cannot be read: the names that these serve are not known. */
   unreadable: string[];
 }
 
@@ -35,14 +35,14 @@ export async function servedBy(context: Context): Promise<Served> {
   };
 }
 
-/** Milliseconds for the index: somebody waits for what is said by it. */
+/** Milliseconds for the index: somebody waits for the result. */
 const PATIENCE_MS = 2000;
 /** The most names that {@link peopleHere} looks at, the newest first. */
 const MOST_NAMES = 100;
 
 /**
- * The names that are those of people whether they have written or not: of this machine's operator, of keys that are
- * pinned here, and of those who approve plans. A run may not see the keys.
+ * Returns the names of people, whether they have written or not: of this machine's operator, of keys that are pinned
+ * here, and of those who approve plans. A run may not see the keys.
  */
 export async function namedPeople(context: Context): Promise<Set<string>> {
   const { paths, transport } = context;
@@ -60,8 +60,8 @@ export async function namedPeople(context: Context): Promise<Set<string>> {
 }
 
 /**
- * Whether a name is that of somebody whom this machine knows as a person, or its newest message was written by hand: what
- * an actor writes names its host. A name with a host, or with a profile, is never one of a person.
+ * Whether a name is that of somebody whom this machine knows as a person, or its newest message was written by hand:
+ * what an actor writes names its host. A name with a host, or with a profile, is never one of a person.
  *
  * @returns undefined where it has not written as far as is known, while older messages are not counted yet
  */
@@ -81,7 +81,7 @@ export async function isPerson(
   );
 }
 
-/** The people among the names that were seen last. */
+/** Returns the people among the names that were seen last. */
 export async function peopleHere(context: Context, tip: string): Promise<string[]> {
   return withIndex(context, { patience: PATIENCE_MS }, async (index) => {
     const found: string[] = [];
@@ -107,7 +107,10 @@ async function writesByHand(
   return found !== undefined && found.message.host === undefined;
 }
 
-/** What is to be said of an addressee that no host serves: a person has an inbox, and for anybody else the mail waits. */
+/**
+ * Returns the note about an addressee that no host serves: a person has an inbox, and for anybody else the mail
+ * waits.
+ */
 export async function unservedOrPerson(
   context: Context,
   tip: string,
@@ -120,7 +123,7 @@ export async function unservedOrPerson(
 }
 
 /**
- * Why mail is not for nobody: a host serves one of its addressees, or may, or one is a person.
+ * Returns the reason why mail is for somebody: a host serves one of its addressees, or may, or one is a person.
  *
  * @returns undefined for mail that an operator may take back
  */
@@ -143,7 +146,7 @@ export async function whoHas(
   return path === undefined ? undefined : `${path} cannot be read, and may serve it`;
 }
 
-/** What the host files say of a message's addressees that its sender did not expect. */
+/** Facts in the host files about a message's addressees that its sender did not expect. */
 interface RecipientWarnings {
   /** The addressees that no host serves, in words. */
   unserved: string[];
@@ -152,10 +155,10 @@ interface RecipientWarnings {
 }
 
 /**
- * Warns about addressees that no host serves, since their messages wait (cli.md), and about a tier
- * that nobody has. What goes to a person needs no warning.
+ * Warns about addressees that no host serves, since their messages wait (cli.md), and about a tier that nobody has. A
+ * message to a person needs no warning.
  *
- * @param known what was found before the message was published; a remote may know better
+ * @param known the findings before the message was published; a remote may know better
  * @param news asks the remote; false where it was asked already
  */
 export async function noteRecipientWarnings(
@@ -208,7 +211,7 @@ function untieredLine(name: string, wanted: string, serving: readonly HostFile[]
   ];
 }
 
-/** A new schedule or subscription, as far as it says who writes to whom. */
+/** A new schedule or subscription, as far as it states who writes to whom. */
 interface Added {
   /** The addressees as given. */
   to: string | undefined;
@@ -218,8 +221,8 @@ interface Added {
 }
 
 /**
- * The sender of what a schedule or a subscription sends, to whom the answers go: whoever is named, otherwise
- * whoever adds it.
+ * Returns the sender of a schedule's or a subscription's messages, who receives the answers: the given name,
+ * otherwise the person who adds it.
  *
  * @returns undefined for somebody who adds a message to themselves, and would not see their own
  * @throws CrosstalkError `usage` for a sender that is not a name

@@ -9,7 +9,7 @@ interface QueuedFile {
   content: string;
 }
 
-/** Every file that waits in this machine's outbox. */
+/** Returns every file that waits in this machine's outbox. */
 export async function queuedFiles({ outbox }: Pick<Context, 'outbox'>): Promise<QueuedFile[]> {
   return (await outbox.all()).flatMap(({ commits }) => commits.flatMap(({ files }) => files));
 }
@@ -26,7 +26,7 @@ export async function queuedMessages(
   });
 }
 
-/** A message that waits in this machine's outbox. */
+/** Returns a message that waits in this machine's outbox. */
 export async function queuedMessage(
   context: Pick<Context, 'outbox'>,
   ref: MessageRef,
@@ -40,7 +40,7 @@ export async function queuedMessage(
 /** A message that takes another one back, and whether it is not on the bus yet. */
 export type CancelHere = Located & { queued?: true };
 
-/** What waits in this machine's outbox to take a message back. */
+/** Returns the cancellations of a message that wait in this machine's outbox. */
 export async function queuedCancels(
   context: Pick<Context, 'outbox'>,
   { channel, relPath }: MessageRef,
@@ -53,7 +53,7 @@ export async function queuedCancels(
   });
 }
 
-/** The decisions that a person has made on this machine and that are not on the bus yet. */
+/** Returns the decisions that a person has made on this machine and that are not on the bus yet. */
 export async function queuedDecisions({
   outbox,
   decided,

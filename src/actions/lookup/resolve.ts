@@ -20,8 +20,8 @@ import { withIndex } from '../index/indexing.ts';
 import { queuedMessages } from './queued.ts';
 
 /**
- * The channel that a command is about (cli.md): by id, unique id prefix or name; if none is given,
- * the channel of the dispatch, otherwise the default channel of this clone.
+ * Returns the channel that a command is about (cli.md): by id, unique id prefix or name; if none is given, the
+ * channel of the dispatch, otherwise the default channel of this clone.
  */
 export async function resolveChannel(
   context: Context,
@@ -38,7 +38,7 @@ export async function resolveChannel(
   const channels = all.filter(({ archived }) => archived !== true);
   const open =
     wanted === undefined ? await usualAmong(context, channels) : matching(channels, wanted);
-  // What is archived can be read by its name as long as no other channel has it.
+  // An archived channel can be read by its name as long as no other channel has it.
   const matches = wanted !== undefined && open.length === 0 ? matching(all, wanted) : open;
   const [only, ...more] = matches;
   if (only !== undefined && more.length === 0) return only;
@@ -66,7 +66,7 @@ export async function resolveChannel(
 }
 
 /**
- * As {@link resolveChannel}, for whoever writes in it.
+ * Does the same as {@link resolveChannel} for a writer.
  *
  * @throws CrosstalkError `refused` for an archived channel
  */
@@ -82,7 +82,7 @@ export async function openChannel(context: Context, given: string | undefined): 
 }
 
 /**
- * The channel of whatever names none: that of `git config crosstalk.channel`, otherwise the one called
+ * Returns the channel for a message that names none: that of `git config crosstalk.channel`, otherwise the one called
  * `general`, otherwise the only one.
  *
  * @returns undefined where one has to be named
@@ -101,8 +101,8 @@ export async function defaultChannelOf(
 const USUAL = 'general';
 
 /**
- * Of several channels with the usual name, the one that was there first is meant: whoever can push
- * can make another, and must not stop every message that names no channel.
+ * Of several channels with the usual name, the oldest one is meant: anybody who can push can make another, and must
+ * not stop every message that names no channel.
  */
 async function usualAmong(
   context: Context,
@@ -139,10 +139,10 @@ function listChannels(channels: readonly Channel[]): string {
 }
 
 /**
- * Finds a message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). Messages that
- * are still in the outbox are included.
+ * Finds a message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). Messages that are still in the
+ * outbox are included.
  *
- * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for what cannot be a message's name
+ * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for a text that cannot be a message's name
  */
 export async function resolveMessage(context: Context, given: string): Promise<MessageRef> {
   const all = await candidates(context, given.trim());
@@ -237,8 +237,8 @@ function unique(refs: readonly MessageRef[]): MessageRef[] {
 }
 
 /**
- * The sender: `--from`, the actor of the dispatch, `CROSSTALK_FROM`, `git config crosstalk.from`,
- * or the login name (cli.md).
+ * Returns the sender: `--from`, the actor of the dispatch, `CROSSTALK_FROM`, `git config crosstalk.from`, or the
+ * login name (cli.md).
  */
 export function resolveFrom(context: Context, given: string | undefined, login: string): string {
   const chosen = given ?? writerOf(context) ?? context.transport.defaults.from;
@@ -250,7 +250,7 @@ export function resolveFrom(context: Context, given: string | undefined, login: 
   );
 }
 
-/** The text, or undefined if it is empty. */
+/** Returns the text, or undefined if it is empty. */
 export function nonEmpty(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text;
 }

@@ -10,8 +10,8 @@ import { newestFirst } from './arrivals.ts';
 export type ShownMessage = MessageRef & { message: Pick<Message, 'from' | 'to'> };
 
 /**
- * What was seen on this machine. The record is begun by the first command of a person, so that what is there
- * before, and older than somebody's last word, counts as seen.
+ * Returns the record of messages seen on this machine. The first command of a person starts it, so that messages that
+ * are there before, and older than somebody's last message, count as seen.
  */
 export async function seenHere(context: Context): Promise<Seen> {
   const known = await Seen.load(context.paths.seen);
@@ -22,25 +22,25 @@ export async function seenHere(context: Context): Promise<Seen> {
   for (const { id } of await context.reader.channels(tip))
     for await (const [file] of newestFirst(context, tip, [id], '')) {
       if (file === undefined) continue;
-      // What is dated later than now must not make somebody's next word the last one before the record.
+      // A message dated later than now must not make somebody's next message the last one before the record.
       newest.set(id, file.relPath < present ? file.relPath : present);
       break;
     }
   const begun = Seen.begin(context.paths.seen, newest);
-  // What cannot be put on record, as on a full disk, is begun by the next command.
+  // A record that cannot be written, as on a full disk, is started by the next command.
   await begun.save().catch(() => undefined);
   return begun;
 }
 
-/** Begins the record where there is none yet; a run begins none, and a command goes on without one. */
+/** Starts the record where there is none yet; a run starts none, and a command goes on without one. */
 export async function beginSeen(context: Context): Promise<void> {
   if (isOfRun(context) || existsSync(context.paths.seen)) return;
   await seenHere(context).catch(() => undefined);
 }
 
 /**
- * Puts on record that somebody has seen messages: of those that were shown, the ones that came for them.
- * What a run reads nobody has seen.
+ * Records that somebody has seen messages: of the shown ones, those that came for them. Nobody has seen the messages
+ * that a run reads.
  */
 export async function noteSeen(
   context: Pick<Context, 'agentMode' | 'dispatch' | 'paths'>,
@@ -51,8 +51,8 @@ export async function noteSeen(
 }
 
 /**
- * As {@link noteSeen}, for who has not opened a transport. What cannot be put on record is unread once more,
- * and what is there before a record is begun counts as seen by then.
+ * Does the same as {@link noteSeen} for a caller without an open transport. A message that cannot be recorded is
+ * unread once more, and messages that are there before a record is started count as seen by then.
  *
  * @param path the file of the record
  */

@@ -10,14 +10,14 @@ import { withNaming, type Naming } from './naming.ts';
 import { whoHas } from './people.ts';
 import { queuedCancels, queuedMessage, type CancelHere } from './queued.ts';
 
-/** A message that says of another one that it is taken back. */
+/** Message that cancels another one. */
 export interface Cancellation extends CancelHere {
   force: WebForce;
 }
 
 /**
- * The messages that say of another one that it is taken back, as far as is known here, the oldest first and those of
- * the outbox last.
+ * Returns the messages that cancel another one, as far as is known here, the oldest first and those of the outbox
+ * last.
  *
  * @param mentions the messages on the bus that name it
  */
@@ -55,7 +55,7 @@ export async function cancellationsOf(
   });
 }
 
-/** Whether an addressee that nobody served has come to be served, and its host has obeyed an operator's cancellation. */
+/** Whether an addressee that nobody served is served by now, and its host has obeyed an operator's cancellation. */
 function isHonoured({ relPath, message }: Located, mentions: readonly Located[]): boolean {
   if (mentions.some((said) => said.message.cancels === relPath && mayCancel(said.message, message)))
     return false;
@@ -68,8 +68,8 @@ function isHonoured({ relPath, message }: Located, mentions: readonly Located[])
 }
 
 /**
- * Some messages, with what those do that cancel, and with what has cancelled those among them. What takes a
- * message back is newer than it, and has its writer and its addressees: it is among those shown.
+ * Adds to some messages the force of those that cancel, and the cancellations of those among them. A cancellation is
+ * newer than its message, and has its writer and its addressees: it is among those shown.
  */
 export async function withForces<T extends Located & MessageRef>(
   context: Context,
@@ -109,12 +109,12 @@ async function cancellationsIn(
   return cancellationsOf(context, ref, await naming(ref, 're'));
 }
 
-/** The force of one of some messages; undefined if it is not among them. */
+/** Returns the force of one of some messages; undefined if it is not among them. */
 export function forceIn(found: readonly Cancellation[], relPath: string): WebForce | undefined {
   return found.find((one) => one.relPath === relPath)?.force;
 }
 
-/** The cancellation of a message that has force. */
+/** Returns the cancellation of a message that has force. */
 export function inForce(found: readonly Cancellation[]): Cancellation | undefined {
   return found.find(({ force }) => force !== 'none');
 }

@@ -9,8 +9,8 @@ import { tipOf, type Context } from '../context.ts';
 const MOST = 100;
 
 /**
- * The operators' schedules, subscriptions and skills that cannot be read, at the newest commit known locally. Those
- * of other hosts are among them.
+ * Returns the operators' schedules, subscriptions and skills that cannot be read, at the newest commit known locally.
+ * Those of other hosts are among them.
  */
 export async function brokenFiles(context: Context): Promise<WebBrokenFiles> {
   const { transport } = context;

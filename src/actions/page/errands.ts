@@ -13,14 +13,13 @@ export interface Errand {
    * message.
    */
   answer: Trace | undefined;
-  /** The actor's notice that it failed for good, on whatever host. */
+  /** Actor's notice that it failed for good, on any host. */
   failure: Trace | undefined;
 }
 
 /**
- * Determines which messages woke an actor and what answered them, from the messages alone
- * (protocol.md §3). Messages older than the first one given are not known here, and neither is an
- * actor's silence.
+ * Determines which messages woke an actor and which ones answered them, from the messages alone (protocol.md §3).
+ * Messages older than the first one given are not known here, and neither is an actor's silence.
  *
  * @param traces in the order of time, the oldest first
  * @param served the names that hosts run

@@ -22,11 +22,11 @@ export interface FlowInput {
   channel?: string;
 }
 
-/** The most messages of one picture; the newest are kept. */
+/** Most messages of one picture; the newest are shown. */
 const MAX_MESSAGES = 2000;
 
 /**
- * What happened between two times: who wrote to whom, who ran, and how long answers took.
+ * Returns the events between two times: who wrote to whom, who ran, and how long answers took.
  *
  * @param recent the messages for the usual case, a request for the last hours
  * @param ended runs that this process saw end
@@ -70,7 +70,7 @@ async function tracesOf(
   { from, to }: FlowInput,
   channel: string | undefined,
 ): Promise<Traces> {
-  // The period includes what was written in its last millisecond.
+  // The period includes messages written in its last millisecond.
   const [since, until] = [pathAt(from), pathAt(new Date(to.getTime() + 1))];
   const reachesBack = known.complete || (known.traces[0]?.relPath ?? '~') < since;
   if (!reachesBack)
@@ -106,7 +106,7 @@ const HOUR_MS = 3_600_000;
 /** The most hours that a plot has: a year. */
 const MAX_HOURS = 8784;
 
-/** Draws what happened between two times. A pure function. */
+/** Draws the events between two times. A pure function. */
 export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
   const { from, to, now, traces, serving, observed, letters, nameOf } = parts;
   const isWithin = ({ since, until }: WebRun): boolean =>
@@ -145,8 +145,8 @@ export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
 }
 
 /**
- * Runs that are known only from their answers: such a run began after the newest message it was
- * given, and ended about when its first answer was written.
+ * Returns runs that are known only from their answers: such a run started after the newest message it received, and
+ * ended about when its first answer was written.
  */
 function recordedRuns(
   traces: readonly Trace[],
@@ -227,7 +227,7 @@ function lanesOf(
   return lanes.sort((a, b) => isServed(b) - isServed(a) || a.name.localeCompare(b.name));
 }
 
-/** The start of every hour that a period touches, in milliseconds. */
+/** Returns the start of every hour that a period touches, in milliseconds. */
 function hoursBetween(from: Date, to: Date): number[] {
   const first = Math.floor(from.getTime() / HOUR_MS) * HOUR_MS;
   const hours: number[] = [];
@@ -236,7 +236,7 @@ function hoursBetween(from: Date, to: Date): number[] {
   return hours;
 }
 
-/** The times that answers took, by the hour in which they were written. */
+/** Returns the times that answers took, by the hour in which they were written. */
 function answerTimes(
   errands: readonly Errand[],
   hours: readonly number[],

@@ -7,7 +7,7 @@ import { inboxHere, type InboxEntry } from '../lookup/inbox.ts';
 const PATIENCE_MS = 1000;
 const EXCERPT_BYTES = 300;
 
-/** What asks a name something, then what else came for it, unread first; as known locally. */
+/** Returns the messages that ask a name something, then the other mail for it, unread first; as known locally. */
 export async function inboxPage(
   context: Context,
   name: string,

@@ -14,10 +14,9 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
- * The marks of a message that is sent by a request. Those of a request with a key follow from the key
- * and from what it says, so a repeated request makes the same message at the same path, which is
- * recognised there, and nothing has to be remembered. Another request with the same key is another
- * message.
+ * Returns the idempotency key of a message that is sent by a request. That of a request with a key follows from the
+ * key and from its content, so a repeated request makes the same message at the same path, which is recognised there,
+ * and nothing has to be remembered. Another request with the same key is another message.
  *
  * @param key a ULID
  * @throws CrosstalkError `usage` for any other key, `refused` for one from another day

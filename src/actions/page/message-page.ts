@@ -89,7 +89,7 @@ function pathsOf(index: Index, channel: string, { place, limit }: PageInput): st
   return [...some, place.around, ...after].slice(0, limit);
 }
 
-/** The messages to a channel that wait in this machine's outbox and are not on the bus yet. */
+/** Returns the messages to a channel that wait in this machine's outbox and are not on the bus yet. */
 async function queuedIn(
   context: Context,
   channel: { id: string; name: string },
@@ -108,7 +108,7 @@ async function queuedIn(
 }
 
 /**
- * One complete message, and its answers.
+ * Returns one complete message, and its answers.
  *
  * @throws CrosstalkError as {@link shownMessage} does
  */
@@ -122,7 +122,7 @@ export async function wholeMessage(context: Context, given: string): Promise<Web
   };
 }
 
-/** A message as a browser receives it: its text as it was written, up to a limit. */
+/** Converts a message for a browser: its text as it was written, up to a limit. */
 export function webMessage(
   { relPath, message, verified, force }: Located & { force?: WebForce },
   channel: { id: string; name: string },

@@ -42,7 +42,7 @@ const MOST_UNREADABLE = 20;
 const MOST_CHANGES = 50;
 
 /**
- * A part of the shared notes known locally, for the page.
+ * Returns a part of the shared notes known locally, for the page.
  *
  * @throws CrosstalkError `usage` for words that cannot match anything
  */
@@ -88,7 +88,7 @@ export async function notesPage(
   };
 }
 
-/** The notes that have the words, best first; all, newest first, without words. */
+/** Returns the notes that have the words, best first; all, newest first, without words. */
 async function found(
   context: Context,
   all: readonly StoredMemory[],
@@ -105,7 +105,7 @@ async function found(
     .map(({ one }) => one);
 }
 
-/** The part of each of some notes that has the words, by file name. */
+/** Returns the part of each of some notes that has the words, by file name. */
 async function excerptsOf(
   context: Context,
   notes: readonly StoredMemory[],
@@ -118,7 +118,7 @@ async function excerptsOf(
   return excerpts;
 }
 
-/** The scopes that have notes, each with one of them, those with most first. */
+/** Returns the scopes that have notes, each with one of them, those with most first. */
 function scopesOf(all: readonly StoredMemory[]): { first: StoredMemory; notes: number }[] {
   const scopes = new Map<string, { first: StoredMemory; notes: number }>();
   for (const one of all) {
@@ -129,7 +129,7 @@ function scopesOf(all: readonly StoredMemory[]): { first: StoredMemory; notes: n
   return [...scopes.values()].sort((a, b) => b.notes - a.notes).slice(0, MOST_SCOPES);
 }
 
-/** What became of each note. */
+/** Determines the state of each note. */
 function statesOf({ memories }: Memories): (one: StoredMemory) => WebNote['state'] {
   const forgetting = new Set(
     memories.flatMap(({ file, memory }) => (memory.change === 'forget' ? [file] : [])),
@@ -142,7 +142,7 @@ function statesOf({ memories }: Memories): (one: StoredMemory) => WebNote['state
 }
 
 /**
- * One note with its text and what was done with it.
+ * Returns one note with its text and its history.
  *
  * @param given its file name, a unique hex suffix or its name
  * @throws CrosstalkError as `memory show` does
@@ -166,7 +166,7 @@ export async function notePage(
   };
 }
 
-/** Who changed the notes, newest first. */
+/** Returns who changed the notes, newest first. */
 export async function notesLog(
   context: Context,
   kept: KeptMemories,

@@ -25,7 +25,7 @@ const SHOWN_MALFORMED = 20;
 /** Limits, in seconds, of the groups of waiting messages by age. */
 const AGES = [60, 600, 3600, 86_400, null] as const;
 
-/** The whole bus at a glance, as far as this machine knows it. */
+/** Returns the whole bus at a glance, as far as this machine knows it. */
 export async function overview(
   machine: Context,
   recent: Recent,
@@ -79,7 +79,7 @@ export async function overview(
   };
 }
 
-/** The part of `status` that changes from one moment to the next. */
+/** Returns the part of `status` that changes from one moment to the next. */
 export function verdict(
   facts: Status,
 ): Pick<
@@ -105,7 +105,7 @@ export function verdict(
   };
 }
 
-/** The hosts: this machine by its heartbeat, the others by their newest message. */
+/** Returns the hosts: this machine by its heartbeat, the others by their newest message. */
 function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
@@ -129,7 +129,10 @@ function seenHosts(
   });
 }
 
-/** Names of people that are no actors: known ones, and those whose newest message was written by hand. @param traces oldest first */
+/**
+ * Returns names of people: known ones, and those whose newest message was written by hand, unless an actor has the
+ * name. @param traces oldest first
+ */
 function peopleAmong(
   traces: readonly Trace[],
   named: ReadonlySet<string>,
@@ -185,7 +188,7 @@ interface WaitingParts {
   nameOf: (id: string) => string;
 }
 
-/** The messages that wait for an answer, oldest first, and how far each is on this machine. */
+/** Returns the messages that wait for an answer, oldest first, with the standing of each on this machine. */
 async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWaiting[]> {
   const { traces, local, hosts, nameOf } = parts;
   const served = new Set(

@@ -7,25 +7,25 @@ import type { Context } from '../context.ts';
 import { readRecords, type Records } from '../state/local.ts';
 import { channelsOf } from '../view.ts';
 
-/** What is under way on this machine, oldest first. */
+/** Work under way on this machine, oldest first. */
 export interface OwnState {
   outbox: WebOutboxEntry[];
   dead_letters: WebDeadLetter[];
   running: WebRun[];
 }
 
-/** The dead letters that somebody may want to do something about: not those that were cancelled. */
+/** Returns the dead letters that somebody may want to do something about: not those that were cancelled. */
 export function lettersOf({ dead_letters: all }: Pick<OwnState, 'dead_letters'>): WebDeadLetter[] {
   return all.filter(({ state }) => state !== 'cancelled');
 }
 
-/** Reads what is under way on this machine from its state directory. */
+/** Reads the work under way on this machine from its state directory. */
 export async function ownState(context: Context): Promise<OwnState> {
   const [records, nameOf] = await Promise.all([readRecords(context), channelNames(context)]);
   return ownIn(context, records, nameOf);
 }
 
-/** What is under way by the records of this machine. */
+/** Returns the work under way by the records of this machine. */
 export function ownIn(
   { now }: Context,
   { outbox, letters, running, lastSaid }: Records,
@@ -46,7 +46,7 @@ export function ownIn(
   };
 }
 
-/** The current names of channels by id. */
+/** Returns the current names of channels by id. */
 export async function channelNames(context: Context): Promise<(id: string) => string> {
   const names = new Map((await channelsOf(context)).map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? id;
@@ -62,7 +62,7 @@ function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {
   };
 }
 
-/** The messages in an outbox entry. */
+/** Returns the messages in an outbox entry. */
 export function messagesIn(commits: OutboxEntry['commits']): MessageRef[] {
   return commits.flatMap(({ files }) =>
     files.flatMap(({ path }) => {

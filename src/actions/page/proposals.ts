@@ -8,7 +8,8 @@ import { decide, proposalAt, type ShownProposal } from '../deciding/decide.ts';
 import { publish } from './queue-send.ts';
 
 /**
- * What somebody is asked to decide, as `crosstalk approve` shows it, or why there is nothing to decide.
+ * Returns the decision that somebody is asked to make, as `crosstalk approve` shows it, or the reason why there is
+ * none.
  *
  * @throws CrosstalkError as {@link proposalAt} does for the name of the message
  */
@@ -26,7 +27,7 @@ export async function proposalPage(
   }
 }
 
-/** Everything in it can be seen: each text that is foreign is escaped. */
+/** Converts it so that everything in it can be seen: each foreign text is escaped. */
 function shownOf({
   permission,
   ignored,
@@ -60,10 +61,10 @@ function drawn(line: string): string {
 }
 
 /**
- * Decides on a proposal, by the same operation as `crosstalk approve` and `deny`; returns as soon as the
- * decision is safe on this machine's disk, and the push follows.
+ * Decides on a proposal, by the same operation as `crosstalk approve` and `deny`; returns as soon as the decision is
+ * safe on this machine's disk, and the push follows.
  *
- * @param queued receives what is safe, before anybody can push it
+ * @param queued receives the durable entry, before anybody can push it
  * @throws CrosstalkError as {@link decide} does; nothing is written then
  */
 export async function decideOnPage(

@@ -20,13 +20,12 @@ import { attachmentOf, type Attachment } from '../sending/attached.ts';
 const ANSWER_LIMIT_MS = 120_000;
 
 /**
- * Writes a message and returns as soon as it is safe on this machine's disk. The push follows, by
- * the dispatcher, or by this process when no dispatcher runs. Messages from the page belong to no
- * dispatch, even if its server was started from one.
+ * Writes a message and returns as soon as it is safe on this machine's disk. The push follows, by the dispatcher, or
+ * by this process when no dispatcher runs. Messages from the page belong to no dispatch, even if its server was
+ * started from one.
  *
- * @param options `login`: the sender, if nothing else determines it; `marks`: the same marks make the
- *   same message
- * @param queued receives what is safe, before anybody can push it
+ * @param options `login`: the sender, if nothing else determines it; `marks`: the same marks make the same message
+ * @param queued receives the durable entry, before anybody can push it
  * @returns the message and `pushed`, which resolves when the push has succeeded or failed
  * @throws CrosstalkError as {@link send} does; nothing is written then
  */
@@ -77,8 +76,8 @@ export async function queueSend(
 }
 
 /**
- * Says more about an open question. A repeated request is known by what the first one wrote: by then
- * the question may have been answered.
+ * Says more about an open question. A repeated request is recognized by the message of the first one: by then the
+ * question may have been answered.
  */
 async function sendMore(
   context: Context,
@@ -94,7 +93,7 @@ async function sendMore(
   return send(senderIn(context, hands), { ...input, channel, steers: about }, options);
 }
 
-/** What is said; the files go along with their bytes. */
+/** Returns the text and fields of a request; the files go along with their bytes. */
 function withoutFiles(request: WebSendRequest): Omit<WebSendRequest, 'files'> {
   const said = { ...request };
   delete said.files;
@@ -121,8 +120,8 @@ export async function publish(
 }
 
 /**
- * Under this name the files of a page are kept until a message names them; they are swept like those of
- * an entry that was never written.
+ * Name under which the files of a page are stored until a message names them; they are swept like those of an entry
+ * that was never written.
  */
 const UPLOADED = 'uploaded';
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -146,9 +145,9 @@ export async function keepUpload(
 }
 
 /**
- * The files that a request to send names.
+ * Returns the files that a request to send names.
  *
- * @throws CrosstalkError `refused` for one that is not kept any more
+ * @throws CrosstalkError `refused` for one that is not stored any more
  */
 async function uploadsOf(
   { outbox, transport }: Context,

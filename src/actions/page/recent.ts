@@ -16,7 +16,7 @@ import {
 } from '../lookup/arrivals.ts';
 import { tipOf, type Context } from '../context.ts';
 
-/** The parts of a message that are kept for the overview: everything except its text. */
+/** Parts of a message that are stored for the overview: everything except its text. */
 export interface Trace {
   channel: string;
   relPath: string;
@@ -31,9 +31,9 @@ export interface Trace {
   excerpt: string;
   /** Absent for an ordinary message. */
   mark?: Mark;
-  /** The schedule that has sent it, as it says. */
+  /** The schedule that has sent it, as it states. */
   schedule?: string;
-  /** The subscription that has given it, as it says. */
+  /** The subscription that produced it, as it states. */
   subscription?: string;
   /** The skill for which it asks. */
   skill?: string;
@@ -50,8 +50,8 @@ const EXCERPT_BYTES = 120;
 const KEPT = 2000;
 
 /**
- * The newest messages of all channels, kept in memory and updated with what is added, so that
- * frequent requests cost no more than what is new.
+ * Newest messages of all channels, cached in memory and updated with added ones, so that the cost of frequent
+ * requests grows only with new messages.
  */
 export class Recent {
   readonly #context: Context;
@@ -59,13 +59,13 @@ export class Recent {
   #now: Traces | undefined;
   #work: Promise<unknown> = Promise.resolve();
 
-  /** @param limit the number of messages kept */
+  /** @param limit the number of messages in the cache */
   constructor(context: Context, limit = KEPT) {
     this.#context = context;
     this.#limit = limit;
   }
 
-  /** The traces at the newest commit known locally. */
+  /** Returns the traces at the newest commit known locally. */
   traces(): Promise<Traces> {
     const next = this.#work.then(() => this.#update());
     this.#work = next.catch(() => undefined);
@@ -89,7 +89,7 @@ export class Recent {
     let traces = [...before.traces];
     let isLate = false;
     const keepNewest = (): void => {
-      // What arrives may be older than what is kept, as when a machine pushes what it wrote offline.
+      // An arriving message may be older than the cached ones, as when a machine pushes messages it wrote offline.
       if (isLate) traces.sort(byTime);
       isLate = false;
       complete &&= traces.length <= this.#limit;
@@ -109,7 +109,7 @@ export class Recent {
 }
 
 /**
- * The newest messages written between two times, read from git.
+ * Returns the newest messages written between two times, read from git.
  *
  * @param range relPaths are not less than `since` and less than `until`
  */
@@ -138,7 +138,7 @@ export async function tracesBetween(
   return { tip, traces: found.reverse(), complete };
 }
 
-/** The least relPath of a message written at this time. */
+/** Returns the least relPath of a message written at this time. */
 export function pathAt(at: Date): string {
   return relPathAt(at, '').replace(/Z-.*/, '');
 }
@@ -163,12 +163,12 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     ...(fired !== undefined && { schedule: fired.schedule }),
     ...(given !== undefined && { subscription: given.subscription }),
     ...(skill !== undefined && { skill }),
-    // What was cancelled is waited for no more than what was answered.
+    // A cancelled message is waited for no more than an answered one.
     mark: message.failed?.reason === CANCELLED ? null : markOf(message),
   };
 }
 
-/** The addressees of a message as text. */
+/** Returns the addressees of a message as text. */
 export function addresseesOf({ to }: Trace): string[] {
   return to.map(formatAddress);
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { isUnderWay } from '../watching/watch.ts';
 
 /**
- * What a run of this machine has printed, at most what its transcript keeps (256 KiB).
+ * Returns the output of a run of this machine, at most the part that its transcript contains (256 KiB).
  *
  * @param after the number of the last line that is known
  * @throws CrosstalkError `not_found` for a run of which nothing is known

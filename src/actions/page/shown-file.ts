@@ -15,11 +15,10 @@ export interface ShownFile {
 }
 
 /**
- * One file of a message, verified.
+ * Returns one file of a message, verified.
  *
  * @param number counted from 1
- * @throws CrosstalkError `not_found` when the message brings no such file, `invalid` when it is
- *   missing or altered
+ * @throws CrosstalkError `not_found` when the message brings no such file, `invalid` when it is missing or altered
  */
 export async function fileOfMessage(
   context: Context,

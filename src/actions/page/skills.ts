@@ -8,7 +8,7 @@ import { knownSkills, namedSkill, type SkillInfo } from '../skills/list.ts';
 /** The most actors that are named as those that take a skill. */
 const MOST_TAKERS = 50;
 
-/** The skills known locally, for the page. */
+/** Returns the skills known locally, for the page. */
 export async function skillsPage(context: Context): Promise<WebSkills> {
   const [skills, actors, shipped] = await Promise.all([
     knownSkills(context),
@@ -22,7 +22,7 @@ export async function skillsPage(context: Context): Promise<WebSkills> {
 }
 
 /**
- * One skill with its text, also one that cannot be read.
+ * Returns one skill with its text, also one that cannot be read.
  *
  * @throws CrosstalkError `not_found`
  */
@@ -45,7 +45,7 @@ export async function skillPage(context: Context, name: string): Promise<WebSkil
   };
 }
 
-/** The names of the skills that came with Crosstalk. */
+/** Returns the names of the skills that came with Crosstalk. */
 async function shippedNames({ transport, ...context }: Context): Promise<Set<string>> {
   const tip = await tipOf({ transport, ...context });
   const folders = await transport.list(tip, ['upstream/skills']);

@@ -9,7 +9,7 @@ import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { wholeText } from '../whole-text.ts';
 
 /**
- * Takes a channel out of all lists, or puts it back. Its messages stay, and what is under way in it goes on.
+ * Takes a channel out of all lists, or puts it back. Its messages stay, and work under way in it goes on.
  *
  * @returns the channel, and whether anything had to be changed
  */

@@ -24,7 +24,7 @@ export class ChannelHistory {
   }
 
   /**
-   * The next older messages, oldest first; files that cannot be read as messages are left out.
+   * Returns the next older messages, oldest first; files that cannot be read as messages are left out.
    *
    * @param count about how many messages to return
    * @returns `more`: whether there may be still older ones

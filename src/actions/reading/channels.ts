@@ -80,15 +80,15 @@ export interface ListedChannel extends Channel {
   last: string | null;
   /** Messages for `name` that it has not seen on this machine. */
   unread: number;
-  /** Whether it is the channel of what names none in this clone. */
+  /** Whether it is the channel of messages that name none in this clone. */
   default: boolean;
   /** Its depth in the tree, which is 0 at the top. */
   depth: number;
 }
 
 /**
- * The channels in the order of their names, each followed by those that name it as their parent; a
- * channel whose parent does not exist, or is below it, is at the top.
+ * Returns the channels in the order of their names, each followed by those that name it as their parent; a channel
+ * whose parent does not exist, or is below it, is at the top.
  *
  * @param name the name whose unread messages are counted
  * @param all also those that are archived
@@ -121,12 +121,12 @@ export async function listChannels(
   return inTree(listed);
 }
 
-/** The same channels in the same order as known locally, without counts. */
+/** Returns the same channels in the same order as known locally, without counts. */
 export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
   return inTree((await context.reader.channels(await tipOf(context))).filter(isOpen));
 }
 
-/** The number of unread messages for a name, by id of the channel, as known locally. */
+/** Returns the number of unread messages for a name, by id of the channel, as known locally. */
 export async function unreadCounts(
   context: Context,
   name: string,
@@ -164,7 +164,7 @@ function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number
   return found;
 }
 
-/** The channels without an existing parent, and those whose chain of parents is a cycle. */
+/** Returns the channels without an existing parent, and those whose chain of parents is a cycle. */
 function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
   const byId = new Map(listed.map((channel) => [channel.id, channel]));
   const endless = new Map<C, boolean>();

@@ -41,7 +41,7 @@ export interface CostRow {
   ms: number;
 }
 
-/** What runs have cost. */
+/** Costs of runs. */
 export interface Cost {
   by: CostBy;
   /** In ISO form. */
@@ -51,7 +51,7 @@ export interface Cost {
   total: CostRow;
   /** Runs whose CLI stated no usage. */
   unstated: number;
-  /** Other hosts: only those of their runs are known that gave an answer and told what they used. */
+  /** Other hosts: of theirs, only runs are known that gave an answer with its usage. */
   partly_known: string[];
 }
 
@@ -60,8 +60,8 @@ const DAY_MS = 86_400_000;
 const USUAL_DAYS = 30;
 
 /**
- * What the runs of this machine used, failed and silent ones included, and those of other machines as
- * far as their answers tell.
+ * Returns the usage of the runs of this machine, failed and silent ones included, and of those of other machines as
+ * far as their answers state it.
  *
  * @param since by default the beginning of the day (UTC) 30 days ago
  */
@@ -119,7 +119,7 @@ export interface TierBill extends DaySum {
   tier: string;
 }
 
-/** All that this machine has run, in parts that are to be added up. */
+/** Returns all runs of this machine, in parts that are to be added up. */
 export async function ownBill({ paths }: Context): Promise<TierBill[]> {
   const places = await sumsOf(new Ledger(paths.ledger), 'place');
   return [...places.values()]
@@ -134,7 +134,7 @@ function sumsBy(by: CostBy): SumsBy {
   return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
-/** As what a group is counted; `home`: of a thread, the id of its channel. */
+/** Returns the key under which a group is counted; `home`: of a thread, the id of its channel. */
 function whatOf(
   by: CostBy,
   common: readonly string[],
@@ -150,15 +150,13 @@ function whatOf(
   return { key: what, what };
 }
 
-/** As what runs are counted whose tier keeps no sessions. */
+/** Name under which runs are counted whose tier keeps no sessions. */
 const NO_SESSION = '(no session)';
 
-/** What the groups by place have in common, in order. */
+/** Fields that the groups by place have in common, in order. */
 const PLACE: readonly CostBy[] = ['actor', 'tier', 'host', 'channel'];
 
-/**
- * The sums of this machine's runs that began at a time or later, and all aliases it ever ran under.
- */
+/** Returns the sums of this machine's runs that started at a time or later, and all aliases it ever ran under. */
 async function ownRuns(
   ledger: Ledger,
   since: Date,
@@ -186,7 +184,7 @@ async function ownRuns(
   return { groups, own };
 }
 
-/** The newest commit that is known, and the aliases of its hosts, in order. */
+/** Returns the newest commit that is known, and the aliases of its hosts, in order. */
 async function hostsNow(context: Context): Promise<{ tip: string; aliases: string[] }> {
   const tip = await tipOf(context);
   const hosts = await readHosts(context.transport, tip);
@@ -194,7 +192,7 @@ async function hostsNow(context: Context): Promise<{ tip: string; aliases: strin
   return { tip, aliases: [...new Set(aliases)].sort() };
 }
 
-/** The runs of other hosts, by the answers in which they tell what they used. */
+/** Returns the runs of other hosts, by the answers in which they state their usage. */
 async function runsOfOthers(
   context: Context,
   tip: string,
@@ -241,7 +239,7 @@ function byCost(a: CostRow, b: CostRow): number {
   return (b.usd ?? 0) - (a.usd ?? 0) || tokens(b) - tokens(a) || b.runs - a.runs || byDay(a, b);
 }
 
-/** The groups that are shown, from those that are kept. */
+/** Returns the groups that are shown, from those that are stored. */
 async function regrouped(
   context: Context,
   by: string,
@@ -257,19 +255,19 @@ async function regrouped(
   return by === 'day' ? groups.flatMap(byItsDays) : groups;
 }
 
-/** A group for each day, with the day in common. */
+/** Returns a group for each day, with the day in common. */
 function byItsDays({ days }: Group): Group[] {
   return days.map((sum) => ({ common: [sum.day], days: [sum] }));
 }
 
-/** What runs are counted as whose thread was begun by no schedule. */
+/** Name under which runs are counted whose thread no schedule started. */
 const NO_SCHEDULE = '(no schedule)';
 
 /**
- * Puts the runs of threads together by the schedule whose message began the thread, as that message says.
- * A thread that is archived, or was never on the bus, counts as begun by none.
+ * Puts the runs of threads together by the schedule whose message started the thread, as that message states. A
+ * thread that is archived, or was never on the bus, counts as started by none.
  *
- * @param threads what they have in common is a channel and the first message of a thread
+ * @param threads groups that have in common a channel and the first message of a thread
  * @returns groups that have the name of a schedule in common
  */
 async function bySchedule(
@@ -298,10 +296,10 @@ async function bySchedule(
 }
 
 /**
- * The runs of other hosts, by the answers in which they tell what they used. Which skills their prompts told is not
- * on the bus: a skill that is there counts as told where it was asked for.
+ * Returns the runs of other hosts, by the answers in which they state their usage. The skills in their prompts are
+ * not on the bus: an existing skill counts as used where it was asked for.
  *
- * @param found messages in the order of time, the answers and what they answer
+ * @param found messages in the order of time, the answers and the messages that they answer
  * @param own the aliases of this machine, whose runs are in its ledger
  * @param skills the names of those that are there
  */

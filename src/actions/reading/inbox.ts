@@ -16,9 +16,7 @@ import { marked } from '../lookup/marked.ts';
 import { isFor, seenHere } from '../lookup/seen.ts';
 import { waitForNews } from './news.ts';
 
-/**
- * What came for a name; see {@link inboxHere}.
- */
+/** Returns the mail for a name; see {@link inboxHere}. */
 export async function inbox(
   context: Context,
   input: InboxInput,
@@ -29,10 +27,10 @@ export async function inbox(
 }
 
 /**
- * Counts messages for a name as seen, because somebody says so; without a message all that came, as far as is known
- * locally: each by itself, as one that comes later may be dated earlier.
+ * Counts messages for a name as seen, at somebody's request; without a message all its mail, as far as is known
+ * locally: each message alone, as one that comes later may be dated earlier.
  *
- * @throws CrosstalkError `refused` when that cannot be put on record
+ * @throws CrosstalkError `refused` when that cannot be recorded
  */
 export async function markSeen(context: Context, name: string, only?: MessageRef): Promise<void> {
   const seen = await seenHere(context);
@@ -48,7 +46,7 @@ export async function markSeen(context: Context, name: string, only?: MessageRef
 }
 
 /**
- * The messages for a name that arrive after a commit, as they arrive, until the signal is aborted.
+ * Yields the messages for a name that arrive after a commit, as they arrive, until the signal is aborted.
  *
  * @param tip that of an {@link Inbox}
  */

@@ -26,7 +26,7 @@ export interface LogInput {
   to?: Address;
   /** Only messages written since this time. */
   since?: Date;
-  /** The most messages; the newest are kept. */
+  /** Most messages; the newest are returned. */
   limit: number;
   signal: AbortSignal;
 }
@@ -35,7 +35,7 @@ export interface LogEntry extends Located {
   channel: Channel;
   /** The cancellation by which it was taken back, if that is among the messages shown. */
   cancelled?: Cancellation;
-  /** What it does, if it takes another message back. */
+  /** Effect of a message that cancels another one. */
   force?: WebForce;
 }
 
@@ -51,8 +51,8 @@ export interface LogPage {
 }
 
 /**
- * The newest messages in the order of time; day folders are read from the newest on until there are
- * enough messages. Files that cannot be read as messages are left out.
+ * Returns the newest messages in the order of time; day folders are read from the newest on until there are enough
+ * messages. Files that cannot be read as messages are left out.
  *
  * @throws CrosstalkError `not_found` or `ambiguous` for the channel
  */
@@ -91,8 +91,8 @@ export async function log(context: Context, input: LogInput): Promise<LogPage> {
 }
 
 /**
- * The messages that arrive on the bus after `tip`, as they arrive, until `input.signal` is aborted.
- * The time at which they were written does not matter here: `since` and `limit` are ignored.
+ * Yields the messages that arrive on the bus after `tip`, as they arrive, until `input.signal` is aborted. The time
+ * at which they were written does not matter here: `since` and `limit` are ignored.
  */
 export async function* follow(
   context: Context,
@@ -114,7 +114,7 @@ export async function* follow(
   }
 }
 
-/** The next tip; undefined once the signal is aborted. */
+/** Returns the next tip; undefined once the signal is aborted. */
 async function nextTip(
   context: Context,
   seen: string,

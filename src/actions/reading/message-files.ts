@@ -15,8 +15,8 @@ import { gather, queuedIn } from '../tracing/gather.ts';
 import type { ReadMessage } from './read.ts';
 
 /**
- * The files that a message brings along, one after the other, each verified: from the bus, or from the
- * outbox while the message waits there.
+ * Yields the files of a message, one after the other, each verified: from the bus, or from the outbox while the
+ * message waits there.
  *
  * @param some those of its files that are wanted; all unless given
  */
@@ -46,10 +46,10 @@ async function* filesInOutbox(
   }
 }
 
-/** What became of one file of a message. */
+/** Outcome of one file of a message. */
 export interface PutFile {
   file: AttachedFile;
-  /** Where it is now; undefined if it could not be put there. */
+  /** Path of the written file; undefined if it could not be written. */
   path?: string;
   problem?: string;
 }
@@ -114,9 +114,9 @@ const MAKEFILE = /^(?:gnu|bsd)?makefile$/i;
 const FOLDER_DIGITS = 8;
 
 /**
- * The folder for the files of a message, and their names there ({@link keptNames}). A name that somebody chose may be
- * one that a program looks for, so they are put beside nothing else: a folder that holds other things gets
- * one for them.
+ * Returns the folder for the files of a message, and their names there ({@link keptNames}). A name that somebody
+ * chose may be one that a program looks for, so they are put beside nothing else: a folder that holds other things
+ * gets one for them.
  *
  * @throws CrosstalkError `usage` for a folder that cannot be written to
  */
@@ -148,7 +148,7 @@ export async function putFile(
   return problem === undefined ? { file, path } : { file, problem };
 }
 
-/** The problem, if any; a file that is there already with these bytes is none. */
+/** Writes a file and returns the problem, if any; an existing file with the same bytes is not a problem. */
 async function write(folder: OpenFolder, name: string, bytes: Buffer): Promise<string | undefined> {
   const path = join(folder.path, name);
   try {

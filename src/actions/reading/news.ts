@@ -110,8 +110,7 @@ async function bring(
     }
     const told = await tipOf(context);
     if (told !== seen) return told;
-    // The dispatcher stops, has another version, or serves another clone; the operator was already
-    // told.
+    // The dispatcher stops, has another version, or serves another clone; the operator has been notified already.
     if (await rest(delay, over)) return undefined;
     delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
     await refreshed(context, cut).catch((error: unknown) => {

@@ -27,7 +27,7 @@ export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   message: Message;
   /** The cancellation by which it was taken back; only where somebody is shown the message. */
   cancelled?: Cancellation;
-  /** What it does, if it takes another message back; only where somebody is shown it. */
+  /** Effect of a message that cancels another one; only where somebody sees it. */
   force?: WebForce;
   /** As in `Located`. */
   verified?: boolean;
@@ -51,7 +51,7 @@ export async function shownMessage(context: Context, given: string): Promise<Rea
   return withCancels(context, shown);
 }
 
-/** Adds whether a message was taken back, and what force it has if it takes one back. */
+/** Adds whether a message was cancelled, and its force if it cancels one. */
 async function withCancels(context: Context, shown: ReadMessage): Promise<ReadMessage> {
   const { message, relPath } = shown;
   const channel = shown.channel.id;

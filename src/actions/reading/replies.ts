@@ -18,24 +18,23 @@ export interface RepliesInput {
   signal: AbortSignal;
   /** For messages that were just sent: a commit before them, so that the remote need not be asked first. */
   since?: string;
-  /** Receives what holds an answer up, a line for each cause, each once. */
+  /** Receives the causes that hold an answer up, a line each, each once. */
   heldUp?: (line: string) => void;
-  /** Called before each wait with what is known by then. */
+  /** Called before each wait with the replies known by then. */
   waits?: (found: readonly Followed[]) => void;
 }
 
 /**
- * How the waiting ended. `over`: with `wait`, nobody owes an answer any more although not all have
- * answered, because a delivery failed or an actor chose silence. `timed_out`: somebody owes one; whom no
- * host serves is not waited for beside others.
+ * Ending of the wait. `over`: with `wait`, nobody owes an answer any more although not all have answered, because a
+ * delivery failed or an actor chose silence. `timed_out`: somebody owes one; beside others, an addressee that no host
+ * serves is not waited for.
  */
 export type Ending = 'complete' | 'over' | 'timed_out';
 
 /**
- * The replies to some messages, matched by `re` alone (cli.md). A dispatched actor sees the replies that
- * existed when it received its batch; later ones wake it, so that of several runs only one is the first
- * to see the last reply (docs/decisions/12-delivery.md). For messages it has sent since, and with `wait`, the view
- * is live.
+ * Returns the replies to some messages, matched by `re` alone (cli.md). A dispatched actor sees the replies that
+ * existed when it received its batch; later ones wake it, so that of several runs only one is the first to see the
+ * last reply (docs/decisions/12-delivery.md). For messages it has sent since, and with `wait`, the view is live.
  *
  * @throws CrosstalkError `not_found` for a message that does not exist
  */
@@ -95,12 +94,12 @@ function endingOf(found: readonly Followed[], wait: 'all' | 'first' | 'any'): En
   return found.every(({ owing }) => owing.length === 0) ? 'complete' : 'timed_out';
 }
 
-/** Whether somebody said something that is not the notice of a failure. */
+/** Whether somebody wrote a reply that is not the notice of a failure. */
 function hasSpoken({ replies: list }: Followed): boolean {
   return list.some(({ message }) => message.failed === undefined);
 }
 
-/** The view of this command's dispatch, if all of the messages already existed in it. */
+/** Returns the view of this command's dispatch, if all of the messages already existed in it. */
 async function snapshot(
   context: Context,
   messages: RepliesInput['messages'],

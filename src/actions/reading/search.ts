@@ -55,7 +55,7 @@ export async function search(context: Context, input: SearchInput): Promise<WebS
     input.channel === undefined ? undefined : await resolveChannel(context, input.channel);
   const tip = await tipOf(context);
   return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
-    // One more than is wanted tells whether there are more.
+    // One more than wanted shows whether there are more.
     const query = { ...input, limit: input.limit + 1, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;

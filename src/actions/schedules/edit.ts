@@ -26,7 +26,7 @@ export interface ScheduleInput {
   host?: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
-  /** The name that receives the answers; by default whoever adds the schedule. */
+  /** Name that receives the answers; by default the person who adds the schedule. */
   from: string | undefined;
   login: string;
 }

@@ -7,14 +7,14 @@ import { interimOf } from '../waiting/standing.ts';
 import type { Sent } from './input.ts';
 import { reply, type ReplyInput } from './reply.ts';
 
-/** What happens while an answer is waited for. */
+/** Events while an answer is waited for. */
 export interface WaitEvents {
   /** Something holds the answer up, in one line; each line comes once. */
   heldUp?: (line: string) => void;
-  /** Called before each wait with what is known by then. */
+  /** Called before each wait with the replies known by then. */
   waits?: (question: Replied) => void;
   /**
-   * A word on the way to the answer, which may be a question back.
+   * Called for an interim answer, which may be a question back.
    *
    * @param answer replies to it; the actor goes on with the question then
    * @param asker who has asked
@@ -30,10 +30,10 @@ export interface WaitEvents {
 }
 
 /**
- * Waits for the answer to a question, and passes on what is said until then.
+ * Waits for the answer to a question, and passes on the interim answers.
  *
  * @param asker who has asked, and replies to a question back
- * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which little or nothing was said to it
+ * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which it had few or no replies
  */
 export async function answered(
   context: Context,
@@ -80,7 +80,7 @@ export async function answered(
 /** The most words on the way to an answer that are shown. */
 const MOST_WORDS = 20;
 
-/** The words of those who were asked: nobody else may ask back. */
+/** Returns the messages of those who were asked: nobody else may ask back. */
 function wordsOf(question: Replied | undefined): Located[] {
   if (question === undefined) return [];
   const names = new Set(question.question?.to.map(({ name }) => name));

@@ -276,11 +276,11 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** What happens between a question and its answer. */
+/** Events between a question and its answer. */
 export interface AskEvents extends WaitEvents {
   onDurable?: SendOptions['onDurable'];
   /** Called when the asker is interrupted, before the asking ends, with the state of the question. */
   onInterrupted?: (reached: Reached) => void;
-  /** The question is on the bus, or safely queued. */
+  /** Called when the question is on the bus, or safely queued. */
   onSent?: (question: MessageRef, sent: Sent) => void;
 }

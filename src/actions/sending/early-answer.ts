@@ -10,20 +10,20 @@ import type { Replied } from '../reading/replies.ts';
 import type { DispatcherPlace } from './send.ts';
 
 /**
- * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher tells
- * of it as soon as the remote has it, so that this process need not open the transport beside those who
- * answer (docs/decisions/28-starting.md).
+ * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher sends it as soon
+ * as the remote has it, so that this process need not open the transport beside the answering ones
+ * (docs/decisions/28-starting.md).
  *
  * @param limits `timeout`: milliseconds
- * @returns undefined where there is none in that time, or one that takes a closer look: whoever waits
- *   then looks for itself
+ * @returns undefined where there is none in that time, or one that takes a closer look: the caller then looks for
+ * itself
  */
 export async function earlyAnswer(
   state: Omit<DispatcherPlace, 'seen'>,
   ref: MessageRef,
   { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): Promise<Replied | undefined> {
-  // Who pins keys is told whether the answer is signed.
+  // An operator who pins keys sees whether the answer is signed.
   const pinned = await lstat(state.pins).catch((error: unknown) => !hasCode(error, 'ENOENT'));
   if (pinned !== false) return undefined;
   const request = { op: 'reply', channel: ref.channel, relPath: ref.relPath } as const;
@@ -43,7 +43,7 @@ export async function earlyAnswer(
   };
 }
 
-/** Parses what the dispatcher tells of a reply, without trusting it. */
+/** Parses the reply that the dispatcher sends, without trusting it. */
 function parseReply(value: unknown): EarlyReply | undefined {
   if (!isRecord(value)) return undefined;
   const { relPath, from, to, timestamp, re, body } = value;

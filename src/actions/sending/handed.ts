@@ -159,7 +159,7 @@ export const ANSWER_LIMIT_MS = 30_000;
  */
 export type Answered = SendAnswer | 'timeout' | undefined;
 
-/** Where a dispatcher listens that could send something. */
+/** Address on which a dispatcher listens that could send something. */
 interface Listener {
   /** The absolute path of the transport. */
   dir: string;

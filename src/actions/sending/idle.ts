@@ -8,8 +8,8 @@ import { findServed } from '../setup/hosts.ts';
 import type { Sent } from './input.ts';
 
 /**
- * Says that a message waits because this machine would serve an addressee and no dispatcher runs here.
- * It is sent by then, so that a failure to find this out is no error.
+ * Notes that a message waits because this machine would serve an addressee and no dispatcher runs here. The message
+ * is sent by then, so a failure to find this out is not an error.
  */
 export async function noteIdle(context: Context, sent: Sent): Promise<void> {
   const alias = await idleHost(context, sent).catch(() => undefined);

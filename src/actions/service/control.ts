@@ -98,7 +98,7 @@ async function untilServing(
   );
 }
 
-/** Returns the place where a service manager stores what a program prints before the program has its own log. */
+/** Returns the place where a service manager stores the output of a program before the program has its own log. */
 function logOf({ kind, name }: Target): string {
   if (kind === 'launchd') return 'the file service.err beside the log';
   return `journalctl ${kind === 'systemd-user' ? '--user ' : ''}-u ${name}`;
@@ -144,7 +144,7 @@ export async function stopService(
   return { ...target, ...(await serviceState(machine, target)) };
 }
 
-/** The result of an uninstallation: what was removed, and what was kept. */
+/** Result of an uninstallation: the removed files, and those that stay. */
 export interface Uninstalled {
   name: string;
   removed: string[];

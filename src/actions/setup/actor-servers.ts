@@ -63,12 +63,12 @@ export async function shownServers(
 }
 
 /**
- * Approves the servers of a profile that the operator has just written on this machine. A server that was
- * there before, under the same name, and was never approved was written by somebody else, whatever the
- * operator has changed in it: then the set waits.
+ * Approves the servers of a profile that the operator has just written on this machine. A server that was there
+ * before, under the same name, and was never approved was written by somebody else, even if the operator has changed
+ * it: then the set waits.
  *
- * @param before those of the earlier profile; undefined for one that could not be read, any part of which
- *   may be somebody else's
+ * @param before those of the earlier profile; undefined for one that could not be read, any part of which may be
+ * somebody else's
  * @returns whether they are in force here now; undefined when nothing had to be approved
  */
 export async function approveWrittenServers(

@@ -16,7 +16,7 @@ import type { WebFailed, WebForce } from '../../api/api.ts';
 
 // The output of `--json`; the MCP tools and the page use the same names.
 
-/** The names of a channel in JSON: those of the fields of its file. */
+/** Returns the fields of a channel in JSON, with the names in its file. */
 export function channelJson<T extends Channel>({
   createdBy,
   createdAt,
@@ -40,7 +40,7 @@ export interface MessageJson extends TalkFields {
   verified?: boolean;
   /** The message by which it was taken back; `read` and `log` say it. */
   cancelled_by?: string;
-  /** What it does if it takes another message back: `late` after the answer, which stays; `none`: its writer may not. */
+  /** Effect of a message that cancels another one: `late` after the answer, which stays; `none`: its writer may not. */
   force?: WebForce;
   body: string;
 }
@@ -112,7 +112,7 @@ export interface RepliedJson {
   cancelled?: string;
   /** Only where several were asked: those who have not answered. */
   unanswered?: string[];
-  /** What holds the answer up, a line for each cause; empty unless it was waited for. */
+  /** Causes that hold the answer up, a line each; empty unless it was waited for. */
   held_up: string[];
 }
 
@@ -140,7 +140,7 @@ export interface SentJson {
   channel: string;
   from: string;
   status: 'sent' | 'queued';
-  /** Why it is not on the remote yet. */
+  /** Reason why it is not on the remote yet. */
   reason: string | null;
   messages: Sent['messages'];
 }

@@ -87,10 +87,7 @@ function refused(dir: string, why: string): CrosstalkError {
   return new CrosstalkError('usage', `${shown(dir)} ${why}`);
 }
 
-/**
- * Reads a SKILL.md. The name of the skill is the one in SKILL.md, whatever the folder is called on this
- * machine.
- */
+/** Reads a SKILL.md. The name of the skill is the one in SKILL.md, with any name of the folder on this machine. */
 async function readSkill(dir: string, given: string): Promise<{ name: string; text: string }> {
   const found = await readPlainFile(join(dir, SKILL_FILE), MAX_SKILL_BYTES, { whole: true });
   if (found.kind === 'absent')

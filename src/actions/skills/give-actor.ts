@@ -162,7 +162,8 @@ export async function importActor(
 }
 
 /**
- * Ensures that an import without `replace` replaces nothing that exists, including what came with Crosstalk.
+ * Ensures that an import without `replace` replaces nothing that exists, including the parts that came with
+ * Crosstalk.
  *
  * @throws CrosstalkError `refused` when something exists
  */

@@ -11,7 +11,7 @@ import type { Local, RunHere } from './local.ts';
 export interface Delivery {
   run: RunHere | undefined;
   letter: DeadLetter | undefined;
-  /** What keeps its actor from running; a run that is under way goes on. */
+  /** Reason that keeps its actor from running; a run that is under way goes on. */
   held: WebDelay | undefined;
   /** The tier that takes no mail at the moment, where no other one takes it instead. */
   parked: Heartbeat['parked'][number] | undefined;
@@ -19,14 +19,14 @@ export interface Delivery {
   gate: GatedMail | undefined;
   /** The answers that it waits for, where all of them wake its actor at once. */
   joining: Joining | undefined;
-  /** What its run asks permission for. */
+  /** Question of its run for permission. */
   asks: OpenPermission | undefined;
 }
 
 /**
- * What the records of this machine say of a message for one of its actors. A pure function.
+ * Returns the state of a message for one of its actors, by the records of this machine. A pure function.
  *
- * @param tier the one that was asked for; null for the default
+ * @param tier the requested one; null for the default
  */
 export function deliveryOf(
   local: Local,
@@ -61,16 +61,16 @@ export function deliveryOf(
   };
 }
 
-/** How far a delivery is; `waiting` where nothing is on record that keeps it. */
+/** State of a delivery; `waiting` if no record keeps it. */
 export type DeliveryState = 'running' | 'parked' | 'failed' | 'failing' | 'held' | 'waiting';
 
-/** How far a delivery is, and what more is known of that. A pure function. */
+/** Returns the state of a delivery, with the details of it. A pure function. */
 export function stateOf(
   { run, letter, held }: Pick<Delivery, 'run' | 'letter' | 'held'>,
   now: Date,
 ): { state: DeliveryState; delay: WebDelay | null } {
   if (run !== undefined) return { state: 'running', delay: { ...NOTHING, since: run.since } };
-  // A retry that is due and does not begin is held like everything else.
+  // A retry that is due and does not start is held like everything else.
   const isDue = Date.parse(letter?.next_retry_at ?? '1970-01-01') <= now.getTime();
   const isRetried = letter?.state === 'retrying';
   if (letter !== undefined && !(isRetried && isDue && held !== undefined)) {
@@ -89,7 +89,7 @@ const NOTHING: WebDelay = {
   attempts_allowed: null,
 };
 
-/** Why mail for an actor of this machine is held, or undefined if nothing holds it. */
+/** Returns the reason why mail for an actor of this machine is held, or undefined if nothing holds it. */
 function heldBy(
   { paused, holds }: Pick<Local, 'paused' | 'holds'>,
   parked: Delivery['parked'],
@@ -108,12 +108,12 @@ function heldBy(
   };
 }
 
-/** A pause may say of its time that it is unknown. */
+/** Returns the time of a pause, which may be unknown. */
 function timeOr(at: string): string | null {
   return Number.isNaN(Date.parse(at)) ? null : at;
 }
 
-/** How often a delivery failed, why, and when it is tried again. */
+/** Returns the number of failures of a delivery, with the reason, and the time of the next attempt. */
 export function failureDelay(letter: DeadLetter): WebDelay {
   return {
     since: letter.last_failed_at,

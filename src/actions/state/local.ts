@@ -30,9 +30,9 @@ export interface RunHere extends Pick<RunRecord, 'id' | 'actor' | 'channel' | 'm
 export interface Records {
   /** Whether a dispatcher is there. */
   runs: boolean;
-  /** The heartbeat of that dispatcher; without one nothing that it once said counts. */
+  /** The heartbeat of that dispatcher; without one none of its earlier reports counts. */
   heartbeat: Heartbeat | undefined;
-  /** The newest heartbeat here, whoever wrote it: for what carries its own time, and the alias served last. */
+  /** Newest heartbeat here, of any dispatcher: for facts that carry their own time, and the alias served last. */
   lastSaid: Heartbeat | undefined;
   paused: Pause | null;
   holds: readonly Hold[];
@@ -45,12 +45,12 @@ export interface Records {
   gated: readonly GatedMail[];
 }
 
-/** What this machine knows of its own deliveries, for all that tells of it. */
+/** Knowledge of this machine about its own deliveries, for everything that reports on them. */
 export interface Local extends Records {
   /** The alias under which this machine serves, if it serves at all, and the actors of its host file. */
   alias: string | undefined;
   actors: ReadonlySet<string>;
-  /** Tiers whose mail waits: as the dispatcher says; while none runs, by what is on record. */
+  /** Tiers whose mail waits: by the dispatcher's report; while none runs, by the records. */
   parked: Heartbeat['parked'];
 }
 
@@ -86,7 +86,7 @@ export async function readRecords(context: Context): Promise<Records> {
   return { ...state, outbox: entries, cursors, permissions, gated };
 }
 
-/** Reads what this machine knows of its own deliveries. */
+/** Reads this machine's knowledge of its own deliveries. */
 export async function readLocal(context: Context): Promise<Local> {
   const [records, { found, served }] = await Promise.all([
     readRecords(context),
@@ -104,9 +104,9 @@ export async function readLocal(context: Context): Promise<Local> {
 type Tiers = ReadonlyMap<string, readonly Tier[]>;
 
 /**
- * The runs at work: by their records, which exist for the whole run; the dispatcher's heartbeat knows their tier. A
- * run whose process has ended is not over before its record is removed, since a dispatcher is still recording the
- * outcome; runs that a dead dispatcher left are over.
+ * Returns the runs at work: by their records, which exist for the whole run; the dispatcher's heartbeat knows their
+ * tier. A run whose process has ended is not over before its record is removed, since a dispatcher is still recording
+ * the outcome; runs that a dead dispatcher left are over.
  */
 async function runningHere(
   { runs, now }: Context,
@@ -126,7 +126,7 @@ async function runningHere(
     });
 }
 
-/** The start of a run: a dispatch id is a ULID, which begins with the time. */
+/** Returns the start of a run: a dispatch id is a ULID, which begins with the time. */
 function beginningOf(id: string): string | undefined {
   try {
     return new Date(decodeTime(id)).toISOString();
@@ -136,8 +136,8 @@ function beginningOf(id: string): string | undefined {
 }
 
 /**
- * The tiers whose mail waits: as the dispatcher says; while none runs, by what is on record, for a budget, each once,
- * for an account, or for the hour to be over.
+ * Returns the tiers whose mail waits: by the dispatcher's report; while none runs, by the records, for a budget, each
+ * once, for an account, or for the hour to be over.
  *
  * @param tiersOf the tiers in force, asked only while no dispatcher runs
  */

@@ -21,7 +21,7 @@ export interface SubscriptionInput {
   body: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
-  /** The name that receives the answers; by default whoever adds the subscription. */
+  /** Name that receives the answers; by default the person who adds the subscription. */
   from: string | undefined;
   login: string;
 }

@@ -7,13 +7,16 @@ import { profileOf } from '../setup/actors.ts';
 /** The skill for which a message asks. */
 export interface AskedSkill {
   name: string;
-  /** Where its SKILL.md is in the transport; null when the actor is not told it. */
+  /** Path of its SKILL.md in the transport; null when the actor does not receive it. */
   path: string | null;
-  /** Why the actor is not told it; null when it is. */
+  /** Reason why the actor does not receive it; null when it does. */
   problem: string | null;
 }
 
-/** What an actor is told where a message asks for a skill; undefined, and nothing is read, for any other. */
+/**
+ * Returns the skill that an actor receives where a message asks for one; undefined, and nothing is read, for any
+ * other message.
+ */
 export async function askedSkill(
   context: Context,
   actor: string,
@@ -28,7 +31,7 @@ export async function askedSkill(
     : { name, path: null, problem: found.problem };
 }
 
-/** Where the skills are for which messages ask, by name; null for a name that no skill has. */
+/** Returns the paths of the skills for which messages ask, by name; null for a name that no skill has. */
 export async function askedSkills(
   { transport }: Context,
   tip: string,
@@ -44,5 +47,5 @@ export async function askedSkills(
   return places;
 }
 
-/** The most skills that are looked for: whoever can push can ask for any number. */
+/** Most skills that are looked for: anybody who can push can ask for any number. */
 const MOST = 100;

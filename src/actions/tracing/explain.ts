@@ -34,21 +34,21 @@ export interface Explanation {
   because: string;
   /** The entries of `re` that were decisive. */
   answered: string[];
-  /** Whom the actor's stdout would answer, and which question. */
+  /** Askers whom the actor's stdout would answer, and their questions. */
   open_questions: { message: string; asker: string }[];
   facts: Facts;
-  /** The schedule that has sent it, as the message says; absent for any other message. */
+  /** The schedule that has sent it, as the message states; absent for any other message. */
   fired_by?: StartedBy;
   /**
-   * The subscription that has given it, as the message says, and the answers because of which; absent for any
-   * other message.
+   * The subscription that produced it, as the message states, and the answers because of which; absent for any other
+   * message.
    */
   given_by?: GivenBy & { cause: string[] };
   /** The skill for which it asks, as it is now; absent for any other message. */
   asks_for?: AskedSkill;
   /** The sessions in which it was handled or will be; absent where its tier keeps none. */
   session?: SessionAbout;
-  /** What became of a message that is for work under way; absent for any other. */
+  /** Outcome of a message for work under way; absent for any other. */
   steering?: SteeringAbout;
 }
 
@@ -127,9 +127,9 @@ async function isOnlyPerson(context: Context, tip: string, address: Address): Pr
   return (await isPerson(context, tip, address)) === true;
 }
 
-/** What is known of the sessions in which a message was handled, or will be. */
+/** Facts about the sessions in which a message was handled, or will be. */
 interface SessionAbout {
-  /** How the run began that has answered it, as the answer says. */
+  /** Kind of the run that has answered it, as the answer states. */
   run?: SessionKind;
   /** The session of this machine with which the next run in its thread goes on, if nothing has changed. */
   next?: {
@@ -137,7 +137,7 @@ interface SessionAbout {
     tier: string;
     turns: number;
     used: string;
-    /** Whether its process is kept. */
+    /** Whether its process is pooled. */
     kept?: true;
   };
 }
@@ -176,7 +176,7 @@ async function sessionAbout(
   };
 }
 
-/** The same in words, a line each. */
+/** Words the same, a line each. */
 export function sessionLines({ run, next }: SessionAbout): string[] {
   const began = {
     fresh: 'its run began a session',
@@ -193,29 +193,29 @@ export function sessionLines({ run, next }: SessionAbout): string[] {
   ];
 }
 
-/** What became of a message that is for work under way (warm.md, "Steering"). */
+/** Outcome of a message for work under way (warm.md, "Steering"). */
 interface SteeringAbout {
   /** The question for the work on which it is. */
   steers: string;
   /**
-   * `into`, `again`: it went into a run under way, which went on with it, or was ended and begun again with both;
-   * `together`: a run had both from its beginning; `own`: it came too late, and was handled by itself; `open`: no run
-   * has had it yet; `ordinary`: it is no such message.
+   * `into`, `again`: it went into a run under way, which went on with it, or was ended and started again with both;
+   * `together`: a run had both from its start; `own`: it came too late, and was handled alone; `open`: no run has had
+   * it yet; `ordinary`: it is not such a message.
    */
   became: Steered['how'] | 'together' | 'own' | 'open' | 'ordinary';
   /** The id of the run, for `into` and `again`. */
   run?: string;
   /** The answer to it, if there is one. */
   answer?: string;
-  /** Why it is an ordinary message. */
+  /** Reason why it is an ordinary message. */
   why?: string;
 }
 
 /**
- * What became of it, by what the answers say and by the runs of this machine.
+ * Determines its outcome, by the answers and by the runs of this machine.
  *
  * @param answers the relPaths of the answers to it
- * @returns undefined for a message that does not say that it is one
+ * @returns undefined for a message that does not state that it is one
  */
 async function steeringAbout(
   { reader, runs }: Context,
@@ -253,7 +253,7 @@ async function steeringAbout(
   return { steers, became: 'open' };
 }
 
-/** The same in words. */
+/** Words the same. */
 export function steeringLine({ steers, became, run = '', why = '' }: SteeringAbout): string {
   switch (became) {
     case 'into':

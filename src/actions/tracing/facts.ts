@@ -14,18 +14,15 @@ import type { Naming } from '../lookup/naming.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
 import { joiningWords, gateLine, permissionWords } from '../../present/holds.ts';
 
-/**
- * What is known about a message for one actor, each fact on its own, from this machine's point of
- * view.
- */
+/** Facts about a message for one actor, each on its own, from this machine's point of view. */
 export interface Facts {
   /** Whether it waits in this machine's outbox. */
   queued_here: boolean;
   /** Whether it is on the bus: at the remote, or on the local branch in solo mode. */
   on_the_bus: boolean;
   /**
-   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their
-   * messages that names it in `re` or `cause`. Hosts do not tell each other what they have read.
+   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their messages that names
+   * it in `re` or `cause`. Hosts do not report to each other which messages they have read.
    */
   seen_by: string[];
   running: boolean;
@@ -35,23 +32,22 @@ export interface Facts {
   failed_in: string[];
   /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
   cancelled_in: string[];
-  /** Paths of the tasks that the actor gave to others because of it. */
+  /** Paths of the tasks that the actor delegated because of it. */
   delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;
   /**
-   * Why it waits on this machine although its actor could run: `max_runs_per_hour`, `rate_limited`
-   * and so on.
+   * Reason why it waits on this machine although its actor could run: `max_runs_per_hour`, `rate_limited` and so on.
    */
   parked: { reason: string; until: string } | null;
   /**
-   * Whom it waits for, where its actor is woken once for all answers to a question (`wake: all`), and
-   * until when at most. It is one of these answers, or the question.
+   * Names for whose answers it waits, where its actor is woken once for all answers to a question (`wake: all`), and
+   * the latest time. It is one of these answers, or the question.
    */
   joining: { waits_for: string[]; until: string } | null;
   /** The plan that its actor has made of it, and who decides on that. */
   gated: GatedMail | null;
-  /** What the run asks permission for, whom, and until when. */
+  /** Question of the run for permission, with its addressee and its end. */
   permission: Pick<OpenPermission, 'relPath' | 'approver' | 'tool' | 'until'> | null;
   /** Since when it runs, or why it failed or waits, and until when. */
   delay: WebDelay | null;
@@ -143,7 +139,7 @@ async function isAt(
   return (await transport.objects.read(`${commit}:${messageFile(channel, relPath)}`)) !== undefined;
 }
 
-/** The facts as one line, in the order in which they happened. */
+/** Words the facts as one line, in the order in which they happened. */
 export function describeFacts(facts: Facts): string {
   const parts = [
     facts.queued_here ? 'queued here' : '',

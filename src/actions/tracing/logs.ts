@@ -18,7 +18,7 @@ export interface LogLine {
 }
 
 export interface LogsInput {
-  /** The most lines; the newest are kept. */
+  /** Most lines; the newest are returned. */
   limit: number;
   since?: Date;
   /** Selects the wanted lines. */
@@ -29,10 +29,7 @@ const CHUNK = 256 * 1024;
 /** Milliseconds after which a new line is seen. */
 const LOOK_MS = 200;
 
-/**
- * Parses a line of the log; undefined for what is not an event, such as a line that a full disk cut
- * off.
- */
+/** Parses a line of the log; undefined for a line that is not an event, such as one that a full disk cut off. */
 function parseLogLine(raw: string): LogLine | undefined {
   try {
     const { ts, level, event, ...fields } = JSON.parse(raw) as Record<string, unknown>;
@@ -50,9 +47,9 @@ function parseLogLine(raw: string): LogLine | undefined {
 }
 
 /**
- * The newest lines of a log and its rotated files, oldest first; with `follow`, also what is
- * written from then on until that is aborted, even when the log is rotated meanwhile. The cost
- * grows with what is read, not with the length of the log.
+ * Yields the newest lines of a log and its rotated files, oldest first; with `follow`, also lines written from then
+ * on until that is aborted, even when the log is rotated meanwhile. The cost grows with the lines read, not with the
+ * length of the log.
  */
 export async function* logs(
   path: string,
@@ -97,9 +94,7 @@ async function backlog(
   return found;
 }
 
-/**
- * The lines of a file, last one first, from its end or another position; empty if there is no file.
- */
+/** Yields the lines of a file, last one first, from its end or another position; nothing if there is no file. */
 async function* linesBackwards(path: string, from?: number): AsyncGenerator<string> {
   const file = await openIfThere(path);
   if (file === undefined) return;
@@ -127,8 +122,8 @@ async function* linesBackwards(path: string, from?: number): AsyncGenerator<stri
 }
 
 /**
- * The file stays open while it is read, so that a renamed file is read to its end; then the files
- * that came after it are read, oldest first.
+ * Yields the lines written from now on. The file stays open while it is read, so that a renamed file is read to its
+ * end; then the files that came after it are read, oldest first.
  */
 async function* following(
   path: string,
@@ -155,7 +150,7 @@ async function* following(
   }
 }
 
-/** The file that was begun when the current one was rotated. */
+/** Returns the file that was started when the current one was rotated. */
 async function after(path: string, reader: Reader | undefined): Promise<Reader | undefined> {
   for (let n = 1; n < LOG_LIMITS.files; n++) {
     if ((await reader?.isAt(logFile(path, n))) !== true) continue;

@@ -34,11 +34,10 @@ export { queuedIn };
 const EXCERPT_BYTES = 160;
 
 /**
- * The causal tree around a message: its roots, everything that answers them or was caused by them,
- * and the state of each message that waits for an answer.
+ * Returns the causal tree around a message: its roots, everything that answers them or was caused by them, and the
+ * state of each message that waits for an answer.
  *
- * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed
- *   one
+ * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed one
  */
 export async function thread(context: Context, given: string): Promise<WebThread> {
   await refreshOrNote(context);
@@ -86,7 +85,7 @@ export async function thread(context: Context, given: string): Promise<WebThread
   });
 }
 
-/** What force a cancellation has; nothing for any other message. */
+/** Returns the force of a cancellation; nothing for any other message. */
 async function forceOf(
   context: Context,
   channel: string,
@@ -127,16 +126,16 @@ function describe(
   };
 }
 
-/** The names that hosts run: an answer to any other name needs no further answer. */
+/** Returns the names that hosts run: an answer to any other name needs no further answer. */
 export async function servedNames({ transport }: Context, tip: string): Promise<Set<string>> {
   const hosts = await readHosts(transport, tip);
   return new Set(hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])));
 }
 
 /**
- * The state of a message for each addressee that it wakes.
+ * Returns the state of a message for each addressee that it wakes.
  *
- * @param heardOf says when other hosts were heard of last, where that may be looked for
+ * @param heardOf returns when other hosts were heard of last, where that may be looked up
  */
 async function statesOf(
   context: Context,
@@ -194,8 +193,8 @@ export interface Standing {
 }
 
 /**
- * The state of some messages at their addressees, as far as this machine knows. Neither the remote
- * nor the index is asked: answers are looked for among the given messages.
+ * Returns the state of some messages at their addressees, as far as this machine knows. Neither the remote nor the
+ * index is asked: answers are looked for among the given messages.
  *
  * @param channel id of their channel
  * @param known messages of the channel: those in question, and possible answers
@@ -227,7 +226,7 @@ export async function standings(
   );
 }
 
-/** The state of an addressee that has not answered: it failed on another host, or something holds it up. */
+/** Returns the state of an addressee that has not answered: it failed on another host, or something holds it up. */
 async function waiting(
   context: Context,
   local: Local,
@@ -249,7 +248,10 @@ async function waiting(
   return { ...open, ...(await whyUnread(context, local, to, to.heardOf)) };
 }
 
-/** The gate at which another host holds it, by its newest plan, unless somebody whom that names has decided on it. */
+/**
+ * Returns the gate at which another host holds it, by its newest plan, unless somebody whom the plan names has
+ * decided on it.
+ */
 function gateIn(said: readonly Located[], thread: readonly Located[]): WebGate | undefined {
   const plan = said.findLast(({ message }) => message.proposal && !message.permission);
   const [approver] = plan?.message.to ?? [];
@@ -263,7 +265,7 @@ function gateIn(said: readonly Located[], thread: readonly Located[]): WebGate |
     : { approver: approver.name, proposal: plan.relPath, approved: false };
 }
 
-/** That it failed on another host, by the notice of that host's dispatcher. */
+/** Returns the failure on another host, by the notice of that host's dispatcher. */
 function failedElsewhere(
   said: readonly Located[],
   host: string | undefined,
@@ -291,7 +293,7 @@ function failedElsewhere(
   };
 }
 
-/** The state of an addressee that has not answered, by what this machine knows. */
+/** Returns the state of an addressee that has not answered, by this machine's knowledge. */
 function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
   const { dead_letter: letter } = facts;
   if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
@@ -312,7 +314,7 @@ function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
 /** When hosts were heard of last, by their aliases; see {@link lastHeard}. */
 type HeardOf = (hosts: ReadonlySet<string>) => ReturnType<typeof lastHeard>;
 
-/** A look at when hosts were heard of last, each looked for once. */
+/** Makes a look-up of when hosts were heard of last, each looked up once. */
 function hearing(context: Context, tip: string): HeardOf {
   const known = new Map<string, string | null>();
   return async (hosts) => {
@@ -324,9 +326,9 @@ function hearing(context: Context, tip: string): HeardOf {
 }
 
 /**
- * What is known about mail for an actor that nobody has answered yet. `held_up`: why nobody reads it at the
- * moment, in one line: it is for a person, no host serves it, or this machine alone does and no dispatcher runs
- * here. `heard`: of other hosts that serve it, what they do by the bell, else when they were heard of last.
+ * Returns the facts about mail for an actor that nobody has answered yet. `held_up`: the reason why nobody reads it
+ * at the moment, in one line: it is for a person, no host serves it, or this machine alone does and no dispatcher
+ * runs here. `heard`: of other hosts that serve it, their activity by the bell, else when they were heard of last.
  *
  * @param heardOf not given where that look would cost too much
  */
@@ -354,7 +356,7 @@ async function whyUnread(
   return local.runs ? {} : { held_up: noDispatcher(local.alias ?? '') };
 }
 
-/** The most hosts of which it is said when they were heard of. */
+/** The most hosts of which the last sign of life is shown. */
 const MOST_HOSTS = 3;
 
 async function heardFrom(

@@ -67,7 +67,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     const moved = await transport.epochs
       .begin(tip, removed, text, sha256)
       .catch(async (error: unknown) => {
-        // If the bus has taken the new history, the bundle is the only copy of what was removed.
+        // If the bus has taken the new history, the bundle is the only copy of the removed messages.
         const isUnsure = error instanceof CrosstalkError && error.data['kind'] === 'no_answer';
         if (!isUnsure) await rm(file, { force: true });
         throw error;
@@ -308,7 +308,7 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
   );
 }
 
-/** Returns the messages at both ends of crossings, and the answers to those they lead to. */
+/** Returns the messages at both ends of cross-channel links, and the answers to those they lead to. */
 async function aroundCrossings(
   crossings: readonly Crossing[],
   read: (channel: string) => Promise<Located[]>,
@@ -329,9 +329,9 @@ async function aroundCrossings(
 }
 
 /**
- * Keeps conversations that cross channels together: while one end of a crossing stays, so does the other.
- * A conversation that leads from one channel into another is therefore archived as a whole as well. Only
- * channels with crossings are divided again.
+ * Keeps conversations that cross channels together: while one end of a cross-channel link stays, so does the other. A
+ * conversation that leads from one channel into another is therefore archived as a whole as well. Only channels with
+ * cross-channel links are divided again.
  *
  * @param divide divides a channel, and returns which of its messages stay
  */

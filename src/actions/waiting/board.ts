@@ -25,9 +25,9 @@ import { withNaming, type Naming } from '../lookup/naming.ts';
 
 /** A message with its answers, and how far it is. */
 export interface Followed extends Asked, Standing {
-  /** What holds the answer up, a line for each cause. */
+  /** Causes that hold the answer up, a line each. */
   held_up: string[];
-  /** The replies that say that it is taken back, and what force they have. */
+  /** The replies that cancel it, and their force. */
   cancellations?: Cancellation[];
 }
 
@@ -37,8 +37,8 @@ const LOOK_MS = 1000;
 const QUIET_MS = 60_000;
 
 /**
- * Follows some messages: what is on the bus about them at the newest commit that was looked at, what
- * this machine's state says, and what holds their answers up. Looking at the state starts no git.
+ * Follows some messages: the replies on the bus at the newest commit that was looked at, the state of this machine,
+ * and the causes that hold their answers up. Looking at the state starts no git.
  */
 export class Board {
   readonly #context: Context;
@@ -67,7 +67,7 @@ export class Board {
     return this.#tip;
   }
 
-  /** Adds what arrived since, without reading the rest of the channels again. */
+  /** Adds the messages that arrived since, without reading the rest of the channels again. */
   async follow(tip: string): Promise<void> {
     for await (const arrived of arrivals(this.#context, this.#tip, tip))
       for (const one of arrived) this.#add(one);
@@ -92,10 +92,10 @@ export class Board {
   }
 
   /**
-   * How far each message is. Silence is believed only if what the actor wrote is on the bus.
+   * Determines the standing of each message. Silence is believed only if the messages of the actor are on the bus.
    *
-   * @param isLive whether this machine's state counts, and not only what is on the bus
-   * @param explains whether to find out what holds the answers up
+   * @param isLive whether this machine's state counts, and not only the bus
+   * @param explains whether to find out the causes that hold the answers up
    */
   async look({ isLive, explains }: { isLive: boolean; explains: boolean }): Promise<Followed[]> {
     if (!this.#asked.every(isSettled)) await this.#readWorld(isLive);
@@ -108,7 +108,7 @@ export class Board {
     return found;
   }
 
-  /** The replies, with whether their writers have signed them, and what those do that cancel. */
+  /** Returns the replies, with whether their writers have signed them, and the force of those that cancel. */
   async #marked({ ref, replies }: Asked): Promise<Pick<Followed, 'replies' | 'cancellations'>> {
     if (replies.length === 0) return { replies };
     const placed = replies.map((one) => ({ ...one, channel: ref.channel }));
@@ -151,11 +151,11 @@ export class Board {
       if (await this.#mayStillSpeak(asked.ref, actor)) silent.delete(actor);
     const standing = standingOf(asked, this.#world, silent, now);
     if (standing.silent.length === 0 || (await tipOf(this.#context)) === this.#tip) return standing;
-    // What it wrote before it fell silent may have come since.
+    // Messages that it wrote before it fell silent may have come since.
     return believed;
   }
 
-  /** A message without what does not take it back, although it says so. */
+  /** Removes from a message the cancellations without force. */
   async #believed(asked: Asked): Promise<Asked> {
     const { ref, question } = asked;
     const placed = asked.replies.map((one) => ({ ...one, channel: ref.channel }));
@@ -186,7 +186,7 @@ export class Board {
     return (await transport.filesContaining(this.#tip, CHANNELS, key)).length > 0;
   }
 
-  /** The other hosts that owe an answer and have written nothing since the question was asked. */
+  /** Returns the other hosts that owe an answer and have written nothing since the question was asked. */
   async #quiet({ question }: Asked, { owing }: Standing): Promise<Map<string, string | null>> {
     const quiet = new Map<string, string | null>();
     const { alias, local } = this.#world;
@@ -208,7 +208,7 @@ export class Board {
     return this.#context.now().getTime() - Date.parse(timestamp) >= QUIET_MS;
   }
 
-  /** Aborts the given controller once this machine's state says something else of the messages. */
+  /** Aborts the given controller once this machine's state of the messages differs. */
   async watch(changed: AbortController): Promise<void> {
     if (this.#world.local === undefined) return;
     while (!changed.signal.aborted) {
@@ -218,7 +218,7 @@ export class Board {
     }
   }
 
-  /** What the answers to the messages depend on, besides the bus. */
+  /** Returns a mark of everything besides the bus on which the answers to the messages depend. */
   async #markOf(): Promise<string> {
     const { local } = this.#world;
     if (local === undefined) return '';
@@ -246,8 +246,8 @@ async function rest(signal: AbortSignal): Promise<boolean> {
 }
 
 /**
- * What is on the bus about some messages at a commit. There is nothing to look for about messages that
- * are not there yet.
+ * Returns the replies on the bus to some messages at a commit. There is nothing to look for about messages that are
+ * not there yet.
  */
 async function askedAt(
   context: Context,
@@ -269,7 +269,7 @@ async function askedAt(
   return asked;
 }
 
-/** Those whose file is at a commit, whether it can be read as a message or not. */
+/** Returns those whose file is at a commit, whether it can be read as a message or not. */
 async function isThere({ transport }: Context, tip: string, asked: Asked[]): Promise<Asked[]> {
   const found = await Promise.all(
     asked.map(async ({ ref, question }) => {

@@ -20,11 +20,11 @@ import { isServed, type Asked, type Owing, type Standing, type World } from './s
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
 
-/** The most lines about one message: whoever can push can make any number of hosts. */
+/** Most lines about one message: anybody who can push can make any number of hosts. */
 const MOST_LINES = 10;
 
 /**
- * What holds an answer up, one line for each cause. A pure function.
+ * Returns the causes that hold an answer up, one line each. A pure function.
  *
  * @param heard the hosts that should have been heard of by now, and were not
  */
@@ -71,7 +71,7 @@ function elsewhere(
   return [unheardLine(host, actor, since)];
 }
 
-/** Why an actor of this machine does not answer; nothing while it runs. */
+/** Returns the reason why an actor of this machine does not answer; nothing while it runs. */
 function here({ actor, host = '', here: delivery }: Owing, { runs }: Local): string[] {
   const { run, held, gate, joining, letter } = delivery ?? {};
   if (run !== undefined) return [];

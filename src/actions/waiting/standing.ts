@@ -20,7 +20,7 @@ import type { Context } from '../context.ts';
 import { deliveryOf, type Delivery } from '../state/delivery.ts';
 import type { Local } from '../state/local.ts';
 
-/** Those of some actors of this machine that are on record to have had nothing to say to a message. */
+/** Returns those of some actors of this machine that are on record as silent on a message. */
 export async function silentHere(
   { paths }: Context,
   ref: MessageRef,
@@ -31,7 +31,7 @@ export async function silentHere(
   return new Set([...silent].map(({ actor }) => actor));
 }
 
-/** The addressees of a question that are on record here to have had nothing to say to it. */
+/** Returns the addressees of a question that are on record here as silent on it. */
 export async function silentTo(
   context: Context,
   { ref, question }: { ref: MessageRef; question: Message | undefined },
@@ -39,22 +39,22 @@ export async function silentTo(
   return [...(await silentHere(context, ref, question?.to.map(({ name }) => name) ?? []))];
 }
 
-/** A message, and what is on the bus about it. */
+/** Message with the replies on the bus to it. */
 export interface Asked {
   ref: MessageRef;
-  /** Undefined for a file that is no message: nobody knows who owes an answer to it. */
+  /** Undefined for a file that is not a message: nobody knows who owes an answer to it. */
   question: Message | undefined;
   /** The messages that name it in `re`, oldest first. */
   replies: Located[];
   /** The messages that name it only in `cause`. */
   caused: Located[];
-  /** What its writer has answered to words on the way to the answer. */
+  /** Answers of its writer to interim answers. */
   returned: Located[];
   /** Whether it is for nobody whom a host serves, nor for a person; looked up where an operator took it back. */
   isNobodys?: boolean;
 }
 
-/** What is known besides: who serves whom, and the state of this machine. */
+/** Other facts: the served names with their hosts, and the state of this machine. */
 export interface World extends Served {
   /** The names among the addressees that are those of people, whom no host serves. */
   people: ReadonlySet<string>;
@@ -66,13 +66,13 @@ export interface World extends Served {
 
 /** Somebody who still owes an answer. */
 export interface Owing extends Debtor {
-  /** What this machine's records say of it; absent unless it is owed here. */
+  /** State by this machine's records; absent unless it is owed here. */
   here?: Delivery;
-  /** When its run began; absent unless it runs on this machine. */
+  /** Start of its run; absent unless it runs on this machine. */
   runs_since?: string;
 }
 
-/** How far a message is. */
+/** Standing of a message. */
 export interface Standing {
   /** `REPLIED` from the first answer on. */
   state: Outcome;
@@ -83,7 +83,7 @@ export interface Standing {
   silent: Debtor[];
   /** The message by which it was taken back. */
   cancelled: CancelHere | undefined;
-  /** Whether there is nothing to wait for any more: all that are served have answered, failed or kept silent. */
+  /** Whether there is nothing to wait for any more: all that are served have answered, failed or chosen silence. */
   isOver: boolean;
 }
 
@@ -93,10 +93,10 @@ export function isSettled({ question, replies }: Pick<Asked, 'question' | 'repli
 }
 
 /**
- * How far a message is. Where it was taken back, whoever serves an addressee owes the notice of that, and
- * nobody owes anything for a name that nobody serves. A pure function.
+ * Determines the standing of a message. If it was cancelled, the host that serves an addressee owes the notice of
+ * that, and nobody owes anything for a name that nobody serves. A pure function.
  *
- * @param silent the actors of this machine that are on record to have had nothing to say to it
+ * @param silent the actors of this machine that are on record as silent on it
  */
 export function standingOf(
   asked: Asked,
@@ -157,14 +157,14 @@ export function isServed({ actor, host }: Debtor, { serving }: Pick<Served, 'ser
   return serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
 }
 
-/** Whether an actor that fell silent gave a task to another, or was answered since. */
+/** Whether an actor that fell silent delegated a task, or was answered since. */
 function goesOn({ replies, caused, returned }: Asked, actor: string): boolean {
   if (caused.some(({ message }) => message.from === actor)) return true;
   const theirs = replies.filter(({ message }) => message.from === actor);
   return returned.some(({ message }) => theirs.some(({ relPath }) => message.re.includes(relPath)));
 }
 
-/** The words on the way to an answer, oldest first. */
+/** Returns the words on the way to an answer, oldest first. */
 export function interimOf({ replies }: Pick<Asked, 'replies'>): Located[] {
   return replies.filter(({ message }) => message.interim === true);
 }

@@ -7,8 +7,7 @@ import type { Context } from '../context.ts';
 const MOST_CHARACTERS = 4000;
 
 /**
- * Returns the end of what the last run of a dead letter printed on stdout, or of what its model said,
- * from its transcript.
+ * Returns the end of the stdout of a dead letter's last run, or of its model's words, from its transcript.
  *
  * @returns undefined when no run of it is on record here
  */

@@ -43,12 +43,12 @@ const BEGUN_MS = 5000;
 const PATIENCE = 5;
 
 /**
- * Yields what the runs of this machine print, as they print it (work.md, "Watching"): those in progress,
- * or the next one; it ends with them, unless it follows. It only reads files, so it costs nothing when
- * nobody watches, and also shows what was printed after the dispatcher was killed.
+ * Yields the output of the runs of this machine, as it is printed (work.md, "Watching"): those in progress, or the
+ * next one; it ends with them, unless it follows. It only reads files, so it costs nothing when nobody watches, and
+ * also shows output printed after the dispatcher was killed.
  *
- * @throws CrosstalkError `not_found` when the input is neither an actor of this machine nor a message, or
- *   for a message of which no run is on record and none will come
+ * @throws CrosstalkError `not_found` when the input is neither an actor of this machine nor a message, or for a
+ * message of which no run is on record and none will come
  */
 export async function* watch(context: Context, input: WatchInput): AsyncGenerator<Seen> {
   const { signal, follow } = input;

@@ -22,12 +22,12 @@ const MOST_LINES = 4000;
 type Found = Patch & { place: string };
 
 /**
- * Returns the changes of the branch of an answer, from the repository of this machine or its copy. What
- * the answer says about its branch is a claim: only branches of threads are read, in the repositories
- * that an operator has approved for its writer, and only commits that are on them.
+ * Returns the changes of the branch of an answer, from the repository of this machine or its copy. The statement of
+ * the answer about its branch is a claim: only branches of threads are read, in the repositories that an operator has
+ * approved for its writer, and only commits that are on them.
  *
- * @throws CrosstalkError `not_found` when the message names no branch, or this machine does not have it;
- *   and as `resolveMessage` does
+ * @throws CrosstalkError `not_found` when the message names no branch, or this machine does not have it; and as
+ * `resolveMessage` does
  */
 export async function branchDiff(context: Context, given: string): Promise<WebBranchDiff> {
   const read = await readMessage(context, given);

@@ -64,7 +64,7 @@ export async function showWorktree(context: Context, given: string): Promise<Lis
 /** The changes by the commits of a copy, as a patch. */
 export interface WorktreeDiff extends ListedWorktree {
   patch: string;
-  /** Whether the patch is longer than what is shown. */
+  /** Whether the patch is longer than the shown part. */
   cut: boolean;
 }
 

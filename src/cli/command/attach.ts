@@ -7,9 +7,9 @@ import { HIGHEST_BYTES, MAX_FILES } from '../../protocol/attached.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 
 /**
- * The files of `--attach`; a command without them loads nothing for that.
+ * Returns the files of `--attach`; a command without them loads nothing for that.
  *
- * @throws CrosstalkError `usage` for what is no regular file, or too much
+ * @throws CrosstalkError `usage` for a path that is not a regular file, or too many bytes
  */
 export async function readAttachments(call: Call): Promise<Attachment[]> {
   const given = list(call, 'attach');
@@ -18,11 +18,11 @@ export async function readAttachments(call: Call): Promise<Attachment[]> {
 }
 
 /**
- * The files that `--attach` names, with their bytes as they are now. A symlink is followed to a regular file,
- * which keeps the name by which it was given; a run may attach only what it could read itself (trust.md
- * §3). What a clone takes is decided later, by whoever writes the message.
+ * Reads the files that `--attach` names, with their bytes as they are now. A symlink is followed to a regular file,
+ * which keeps the given name; a run may attach only files that it could read itself (trust.md §3). The limits of a
+ * clone are applied later, when the message is written.
  *
- * @throws CrosstalkError `usage` for what is no regular file, or too much
+ * @throws CrosstalkError `usage` for a path that is not a regular file, or too many bytes
  */
 async function readFiles(call: Call, given: readonly string[]): Promise<Attachment[]> {
   if (given.length > MAX_FILES)
@@ -48,7 +48,7 @@ function contentOf({ io }: Call, file: string, limit: number): Promise<Buffer> {
 }
 
 /**
- * Asks on a terminal whether a text that begins as a call of a skill does, but with a name that no skill has, is meant
+ * Asks on a terminal whether a text that begins like a call of a skill, but with a name that no skill has, is meant
  * as it is.
  *
  * @throws CrosstalkError `refused` when it is not

@@ -10,12 +10,12 @@ import { note, text, type Call } from './command.ts';
 import { readText, utf8 } from './stdin.ts';
 
 /**
- * The text for a command: its argument; stdin for `-`, or when there is no argument and stdin is
- * not a terminal; both, in this order, for an argument and `-`; or the file of `--file` (cli.md).
+ * Returns the text for a command: its argument; stdin for `-`, or when there is no argument and stdin is not a
+ * terminal; both, in this order, for an argument and `-`; or the file of `--file` (cli.md).
  *
  * @param what the name of the text for errors, such as `message`
- * @throws CrosstalkError `usage` when there is no text, when there are two, when it is not UTF-8, and
- *   when a file cannot be read
+ * @throws CrosstalkError `usage` when there is no text, when there are two, when it is not UTF-8, and when a file
+ * cannot be read
  */
 export async function readBody(call: Call, what: string): Promise<string> {
   const { io, args } = call;
@@ -46,11 +46,11 @@ export async function readBody(call: Call, what: string): Promise<string> {
 }
 
 /**
- * Looks whether something on stdin is not taken by a command that takes it only on request: it may not
- * wait for it, because a shell of an agent has a stdin that never ends. The look costs no time, since
- * the command does its work meanwhile.
+ * Checks whether stdin holds something that the command leaves there, as it takes stdin only on request: it may not
+ * wait for it, because a shell of an agent has a stdin that never ends. The check costs no time, since the command
+ * does its work meanwhile.
  *
- * @returns says what was found, for when the message is sent; never rejects
+ * @returns reports the finding, for when the message is sent; never rejects
  */
 export function lookAtStdin(call: Call): () => Promise<void> {
   const { io, args } = call;
@@ -74,7 +74,7 @@ export function lookAtStdin(call: Call): () => Promise<void> {
   };
 }
 
-/** The text of a file that a run sends; see `bytesInRun`. @throws CrosstalkError `usage` for any other file */
+/** Returns the text of a file that a run sends; see `bytesInRun`. @throws CrosstalkError `usage` for any other file */
 async function readInRun(
   mode: AgentMode,
   cwd: string,
@@ -82,13 +82,13 @@ async function readInRun(
   option: '--file' | '--schema' = '--file',
 ): Promise<string> {
   const { bytesInRun } = await import('../../actions/run-files.ts');
-  // What reads headers comes with it, and few commands need that.
+  // The parser of headers is loaded here, as few commands need it.
   const { MAX_MESSAGE_BYTES } = await import('../../protocol/message.ts');
   const bytes = await bytesInRun(mode, cwd, file, { option, limit: MAX_MESSAGE_BYTES });
   return utf8(bytes, `${option} ${shown(file)}`);
 }
 
-/** The text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */
+/** Returns the text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */
 export async function readFileOrStdin({ io }: Call, file: string): Promise<string> {
   if (file !== '-') return readTextFile(resolve(io.cwd, file), `--file ${file}`, 'name another');
   const piped = await io.readStdin();
@@ -98,8 +98,8 @@ export async function readFileOrStdin({ io }: Call, file: string): Promise<strin
 
 /**
  * @param where names the file in the error
- * @param next what to do, or what that means
- * @throws CrosstalkError `usage` for a file that cannot be read, or is no text
+ * @param next the remedy, or the meaning of that
+ * @throws CrosstalkError `usage` for a file that cannot be read, or is not text
  */
 export async function readTextFile(path: string, where: string, next: string): Promise<string> {
   try {
@@ -113,8 +113,8 @@ export async function readTextFile(path: string, where: string, next: string): P
 }
 
 /**
- * A file to read from. Waiting for the writer of a named pipe in `open` would outlive every signal,
- * so that one is opened at once, and a socket does the waiting.
+ * Opens a file to read from. Waiting for the writer of a named pipe in `open` would outlive every signal, so that one
+ * is opened at once, and a socket does the waiting.
  */
 async function streamOf(path: string): Promise<Readable> {
   if (!(await stat(path)).isFIFO()) return createReadStream(path);
@@ -123,7 +123,7 @@ async function streamOf(path: string): Promise<Readable> {
 }
 
 /**
- * The input's part for `--schema`: the text of its file, which whoever writes the message examines.
+ * Returns the input's part for `--schema`: the text of its file, which is examined when the message is written.
  *
  * @throws CrosstalkError `usage` for a file that cannot be read, or that a run may not send
  */

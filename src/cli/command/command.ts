@@ -18,16 +18,16 @@ export interface Call {
   options: CommandOptions;
 }
 
-/** What of a call its options are read from. */
+/** Part of a call from which its options are read. */
 export type Options = Pick<Call, 'options'>;
 
-/** The value of an option, or undefined. */
+/** Returns the value of an option, or undefined. */
 export function text({ options }: Options, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The values of a repeatable option, in order. */
+/** Returns the values of a repeatable option, in order. */
 export function list({ options }: Options, name: string): string[] {
   const value = options[name];
   return Array.isArray(value) ? value : [];
@@ -48,8 +48,8 @@ export function given<K extends string>(call: Options, ...names: K[]): Partial<R
 }
 
 /**
- * The words to search for. The shell removes quotes: among several arguments, one that contains
- * blanks was a quoted phrase; a single argument is the complete query, as it was typed.
+ * Returns the words to search for. The shell removes quotes: among several arguments, one that contains blanks was a
+ * quoted phrase; a single argument is the complete query, as it was typed.
  */
 export function wordsOf({ args }: Call): string {
   const words = args.map((word) => word ?? '');
@@ -95,7 +95,7 @@ export async function inTransport<T>(
   );
 }
 
-/** A command that works in the transport of its call. */
+/** Makes a command that works in the transport of its call. */
 export function usingTransport(
   work: (call: Call, context: Context) => Promise<number>,
 ): (call: Call) => Promise<number> {

@@ -10,9 +10,9 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { isYes, text, type Call } from './command.ts';
 
 /**
- * Asks on a terminal before the first start of a host on this machine: shows all that its host file would run,
- * and approves exactly what was shown. Elsewhere nothing is asked, and the start holds what is not approved
- * (trust.md §7).
+ * Asks on a terminal before the first start of a host on this machine: shows all that its host file would run, and
+ * approves exactly the shown commands. Elsewhere nothing is asked, and the start holds the unapproved ones (trust.md
+ * §7).
  *
  * @returns false where the answer is no
  */
@@ -50,11 +50,11 @@ export async function agreedToRun(call: Call, context: Context): Promise<boolean
   return true;
 }
 
-/** What is said where the answer is no. */
+/** Message where the answer is no. */
 export const NOT_AGREED =
   'nothing was approved, so nothing runs; approve a part of it with: crosstalk host approve';
 
-/** A command with everything that is approved along with it. */
+/** Returns a command with everything that is approved along with it. */
 function linesOf({ digest, name, actor, tier, changes, refused }: HeldChange): string[] {
   const cli = changes.find(({ option }) => option === 'cli');
   const who = tier === undefined ? nameText(name) : `${nameText(actor ?? '')} ${nameText(tier)}`;

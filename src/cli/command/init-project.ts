@@ -5,7 +5,7 @@ import type { InitInput, Initialised } from '../../actions/setup/input.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { flag, given, isYes, note, type Call } from './command.ts';
 
-/** What the command line, or somebody at a terminal, says of a bus in a project. */
+/** Returns the choices about a bus in a project, from the command line or a person at a terminal. */
 export function projectInput(call: Call): Partial<InitInput> {
   const { ask } = call.io;
   return {
@@ -45,7 +45,7 @@ export function projectInput(call: Call): Partial<InitInput> {
   };
 }
 
-/** What somebody reads of the bus of a project that was just made or joined. */
+/** Words the bus of a project that was just made or joined. */
 export function projectLines({ project }: Initialised): string[] {
   if (project === undefined) return [];
   const { top, remote, ref } = project;

@@ -2,7 +2,7 @@ import type { AgentMode } from '../../actions/agent-mode.ts';
 import type { Clock } from '../../clock.ts';
 import { userInfo } from 'node:os';
 
-/** Where a command reads and writes; tests pass their own implementation. */
+/** Streams of a command; tests pass their own implementation. */
 export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -13,11 +13,11 @@ export interface Io {
    */
   outBytes: (bytes: Uint8Array) => void;
   err: (text: string) => void;
-  /** All of stdin, or undefined when it is a terminal. */
+  /** Returns all of stdin, or undefined when it is a terminal. */
   readStdin: () => Promise<string> | undefined;
   /** Whether something waits on stdin, found out without taking it. */
   stdinHolds: () => Promise<'something' | 'nothing' | 'unknown'>;
-  /** The lines of stdin, as they arrive. */
+  /** Yields the lines of stdin, as they arrive. */
   lines: () => AsyncIterable<string>;
   /** Asks a question on the terminal, until the signal is aborted; undefined when there is no terminal. */
   ask: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
@@ -29,9 +29,9 @@ export interface Io {
   login: string;
   /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
-  /** What a command goes by instead of the time and the chance of this machine. */
+  /** Clock and randomness of a command, in place of this machine's. */
   clock?: Clock;
-  /** Says what a first signal does from here on: end the process at once, or abort `stop`. */
+  /** Sets the effect of a first signal from here on: end the process at once, or abort `stop`. */
   interrupts?: (how: 'exit' | 'clean') => void;
   /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;
@@ -44,7 +44,7 @@ export interface Io {
 /** Exit codes (cli.md); `replaced` tells a service manager to start the newly installed version. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, timedOut: 3, interrupted: 130, replaced: 75 };
 
-/** The name of this user; what the system does not know, as in a container, the environment may. */
+/** Returns the name of this user; if the system does not know it, as in a container, the environment may. */
 export function loginName(): string {
   try {
     return userInfo().username;

@@ -7,11 +7,11 @@ import { note, type Call } from './command.ts';
 import { camelCase, longName, optionsOf, type CommandSpec } from './spec.ts';
 
 /**
- * Has the dispatcher carry out a command that reads what the sandbox of this run hides, and prints
- * what it printed. What the command has to do with files it does here (`CommandSpec.inSandbox`).
+ * Has the dispatcher carry out a command that reads files hidden by the sandbox of this run, and prints its output.
+ * The command's own work with files is done here (`CommandSpec.inSandbox`).
  *
  * @returns its exit code
- * @throws CrosstalkError `timed_out` when no dispatcher answers, and whatever the dispatcher threw
+ * @throws CrosstalkError `timed_out` when no dispatcher answers, and any error that the dispatcher threw
  */
 export async function lookUp(call: Call, spec: CommandSpec): Promise<number> {
   const { io } = call;
@@ -32,7 +32,7 @@ export async function lookUp(call: Call, spec: CommandSpec): Promise<number> {
   return code;
 }
 
-/** The command line again, as it was understood, without the transport, which is fixed. */
+/** Rebuilds the command line, as it was understood, without the transport, which is fixed. */
 function wordsOf({ args, options }: Call, spec: CommandSpec): string[] {
   const given = optionsOf(spec).flatMap(([flags]) => {
     const name = longName(flags);

@@ -3,16 +3,16 @@ import type { Io } from './io.ts';
 /** The text of a command whose output may be longer than the screen. */
 export interface Paging {
   out: Io['out'];
-  /** Shows what was written so far; afterwards nothing is kept back any more. */
+  /** Shows the output so far; from then on it is written immediately. */
   end: () => Promise<void>;
 }
 
 /**
- * Keeps back what a command writes on a terminal, and shows it with a pager if it is longer than the
- * screen. Nothing in it can control the terminal, whatever the pager lets through.
+ * Buffers the output of a command on a terminal, and shows it with a pager if it is longer than the screen. Nothing
+ * in it can control the terminal, even if the pager passes it on.
  *
- * @param screen where the output goes, what removes control characters from it, and how many lines fit
- *   there
+ * @param screen where the output goes, the function that removes control characters from it, and the number of lines
+ * that fit there
  */
 export function paging(
   screen: { write: Io['out']; clean: (text: string) => string; lines: number },

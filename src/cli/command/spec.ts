@@ -3,8 +3,8 @@ import type { Call } from './command.ts';
 export type OptionSpec = readonly [flags: string, description: string, repeatable?: 'repeatable'];
 
 /**
- * A command: what users see of it, and what it does. The build keeps `run` and `inSandbox` apart from the rest,
- * and loads them when they are called; all else is data.
+ * A command: the facts that users see, and its work. The build keeps `run` and `inSandbox` apart from the rest, and
+ * loads them when they are called; all else is data.
  */
 export interface CommandSpec {
   /** `send`, or `channel create` for a subcommand. */
@@ -18,21 +18,21 @@ export interface CommandSpec {
   /** Whether it works without a transport, so that it has no `--transport`. */
   standalone?: boolean;
   /**
-   * Whether runs may use it too (trust.md §3); if they may not use some of its options, these are
-   * listed here, each with the reason. Every other command tells a run that it is not available.
+   * Whether runs may use it too (trust.md §3); if they may not use some of its options, these are listed here, each
+   * with the reason. Every other command is refused in a run.
    */
   inRun?: true | Readonly<Record<string, string>>;
   /** Whether `--from` selects messages by their writer; in every other command a run is held to its own name. */
   selectsByWriter?: true;
-  /** Why runs may not use it, where there is more to say than that. */
+  /** Reason why runs may not use it, where it needs a longer explanation. */
   notInRun?: string;
   /** Called by programs, or an older name of another one, so the help does not list it. */
   hidden?: boolean;
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
-  /** With `--json` it prints a document a line, as what it prints comes one after the other and may go on. */
+  /** Whether `--json` prints a document a line, as its results come one after the other and may go on. */
   lines?: boolean;
-  /** What it prints may be long, so that a terminal shows it with a pager. */
+  /** Whether its output may be long, so that a terminal shows it with a pager. */
   paged?: boolean;
   /**
    * Does its work and returns the exit code.
@@ -41,8 +41,8 @@ export interface CommandSpec {
    */
   run: (call: Call, all: readonly CommandSpec[]) => Promise<number>;
   /**
-   * What it does itself in a sandbox, which hides the transport from it; the dispatcher does all of it
-   * where this is missing, or has nothing to do. Returns the exit code.
+   * Work that it does itself in a sandbox, which hides the transport from it; the dispatcher does all of it where
+   * this is missing, or has nothing to do. Returns the exit code.
    */
   inSandbox?: (call: Call) => Promise<number | undefined>;
 }
@@ -82,7 +82,7 @@ export const TIMEOUT = [
   '--timeout <time>',
   'how long to wait: 90s, 5m, 2h, or seconds (default: 600); exit code 3 when it is over',
 ] as const;
-/** Why a run may not wait. */
+/** Reason why a run may not wait. */
 export const NO_WAITING =
   'a run that waits for mail to itself waits for ever; end, and you are woken by the answer';
 /** That of a dispatcher, and of the service that runs it. */
@@ -95,7 +95,7 @@ export const UNSERVED: readonly OptionSpec[] = [
   ['--anyway', 'send it although no host serves the name, where it waits; in a run also as --new'],
   ['--strict', 'refuse a name that no host serves, as is done on a terminal'],
 ];
-/** Whether a new actor is kept in a sandbox. */
+/** Options for whether a new actor runs in a sandbox. */
 export const SANDBOX: readonly OptionSpec[] = [
   ['--sandbox', 'keep its runs in a sandbox (default: not)'],
   ['--no-sandbox', 'without a sandbox, and without a word of it'],
@@ -127,17 +127,17 @@ export const GROUPS: Readonly<Record<string, string>> = {
   worktree: 'the copies of repositories in which threads work',
 };
 
-/** The long name of an option, as it is typed: `no-wait` of `--no-wait`. */
+/** Returns the long name of an option, as it is typed: `no-wait` of `--no-wait`. */
 export function longName(flags: string): string {
   return /--([a-z-]+)/.exec(flags)?.[1] ?? '';
 }
 
-/** The name under which the parser knows the value of an option: `noPager` of `no-pager`. */
+/** Returns the name under which the parser knows the value of an option: `noPager` of `no-pager`. */
 export function camelCase(name: string): string {
   return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** All options of a command except `--help`: its own, and those that most commands share. */
+/** Returns all options of a command except `--help`: its own, and those that most commands share. */
 export function optionsOf({ options, standalone, interrupt, lines }: CommandSpec): OptionSpec[] {
   return [
     ...(options ?? []),

@@ -6,11 +6,11 @@ import { withPipes } from '../../with-pipes.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * All of a stream as text.
+ * Reads all of a stream as text.
  *
  * @param where names the stream in errors
- * @throws CrosstalkError `usage` for bytes that are not UTF-8, which a message cannot carry, and for
- *   a stream that goes on and on
+ * @throws CrosstalkError `usage` for bytes that are not UTF-8, which a message cannot carry, and for a stream that
+ * does not end
  */
 export async function readText(
   stream: AsyncIterable<Buffer | string>,
@@ -32,7 +32,7 @@ export async function readText(
 }
 
 /**
- * The lines of a stream, without their ends, as they come.
+ * Yields the lines of a stream, without their ends, as they come.
  *
  * @throws CrosstalkError `usage` at a line that is not UTF-8, and for one of more than 64 MiB
  */
@@ -81,9 +81,8 @@ const COUNT = `for my $ask (0x541B, 0x4004667f) {
 }`;
 
 /**
- * Whether something waits on stdin, as far as that can be known without taking it: a loop that reads
- * lines for one command each would lose what the command takes. What the shell itself has as its stdin
- * was not given to this command.
+ * Whether something waits on stdin, as far as that can be known without taking it: a loop that reads lines for one
+ * command each would lose the lines that the command takes. The shell's own stdin was not given to this command.
  */
 export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'> {
   const stat = fstatSync(0);
@@ -94,13 +93,13 @@ export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'>
   return /^\d+$/.test(count) ? (Number(count) > 0 ? 'something' : 'nothing') : 'unknown';
 }
 
-/** The number of bytes in a pipe; empty where it cannot be found out in time. */
+/** Returns the number of bytes in a pipe; empty where it cannot be found out in time. */
 async function waitingBytes(): Promise<string> {
   // Few commands need it, and to load it takes milliseconds.
   const { spawn } = await import('node:child_process');
   const looking = withPipes(spawn('perl', ['-e', COUNT], { stdio: ['inherit', 'pipe', 'ignore'] }));
   looking.on('error', () => undefined);
-  // Whatever the program or a child of it does, this one goes on.
+  // This program goes on, whatever the other one or a child of it does.
   const enough = setTimeout(() => {
     looking.kill('SIGKILL');
     looking.stdout.destroy();

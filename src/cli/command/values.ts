@@ -3,7 +3,7 @@ import { parseDuration, parseSince } from '../../protocol/text/times.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { text, type Call } from './command.ts';
 
-/** What an option that takes a length of time allows. */
+/** Limits of an option that takes a length of time. */
 interface Limits {
   /** The value where the option is absent, as a user would write it. */
   fallback: string;
@@ -13,9 +13,9 @@ interface Limits {
 }
 
 /**
- * The milliseconds of an option that takes a length of time: seconds, or a number with its unit.
+ * Returns the milliseconds of an option that takes a length of time: seconds, or a number with its unit.
  *
- * @throws CrosstalkError `usage` for anything else, and for what is out of bounds
+ * @throws CrosstalkError `usage` for anything else, and for a value out of bounds
  */
 export function durationOf(call: Call, name: string, { fallback, least, most }: Limits): number {
   const given = text(call, name) ?? fallback;
@@ -32,7 +32,7 @@ function spoken(ms: number): string {
   return ms % 1000 === 0 ? `${String(ms / 1000)}s` : `${String(ms)}ms`;
 }
 
-/** The time that `--since` names, if the option was given. @throws CrosstalkError `usage` */
+/** Returns the time that `--since` names, if the option was given. @throws CrosstalkError `usage` */
 export function sinceOf(call: Call): { since?: Date } {
   const given = text(call, 'since');
   if (given === undefined) return {};
@@ -46,7 +46,7 @@ export function sinceOf(call: Call): { since?: Date } {
 
 const DEFAULT_LIMIT = '20';
 
-/** How many messages are shown: the value of `--limit`. @throws CrosstalkError `usage` */
+/** Returns the number of messages to show: the value of `--limit`. @throws CrosstalkError `usage` */
 export function limitOf(call: Call): number {
   const given = text(call, 'limit') ?? DEFAULT_LIMIT;
   if (/^\d{1,9}$/.test(given)) return Number(given);

@@ -74,7 +74,7 @@ function list(call: Call): Promise<number> {
 function show(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const shown = await showActor(context, call.args[0] ?? '');
-    // What is approved is known to the operator of the machine, and not to a run.
+    // The approvals are known to the operator of the machine, and not to a run.
     const tools = call.io.agentMode === undefined && (await shownServers(context, shown.name));
     const actor = {
       ...shown,
@@ -134,7 +134,7 @@ function add(call: Call): Promise<number> {
         mayReplace: (before: ApprovedOptions, now: ApprovedOptions) =>
           mayReplace(call, one, before, now),
       };
-      // Whoever is asked may take their time, and the file is read again once they have answered.
+      // The operator may take their time to answer, so the file is read again afterwards.
       const mayAsk = call.io.ask !== undefined && !flag(call, 'replace');
       const done = mayAsk
         ? await addActor(context, input)
@@ -156,9 +156,9 @@ function add(call: Call): Promise<number> {
 }
 
 /**
- * Shows what is replaced by what, and asks if there is a terminal.
+ * Shows the old and the new text, and asks if there is a terminal.
  *
- * @throws CrosstalkError `refused` where there is none to ask on, and no `--replace`
+ * @throws CrosstalkError `refused` if there is no terminal to ask on, and no `--replace`
  */
 async function mayReplace(
   call: Call,

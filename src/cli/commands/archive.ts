@@ -51,7 +51,7 @@ async function putAway(call: Call, context: Context, input: ArchiveInput): Promi
   return print(call, done, () => describe(done, input));
 }
 
-/** The history belongs to everybody, so it is replaced only after somebody has agreed. */
+/** Asks for agreement: the history belongs to everybody, so it is replaced only after that. */
 async function agreed(call: Call, context: Context, input: ArchiveInput): Promise<boolean> {
   const plan = await archive(context, { ...input, dryRun: true });
   if (plan.archived === 0) return true;

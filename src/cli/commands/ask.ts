@@ -110,7 +110,7 @@ export async function run(asGiven: Call): Promise<number> {
   }
 }
 
-/** The answer alone, or those of several under their names; or why there is none. */
+/** Words the answer alone, or those of several under their names; or the reason why there is none. */
 function report(call: Call, { ending, question }: Asked): number {
   const { io } = call;
   const { ref, replies } = question;
@@ -137,7 +137,7 @@ function report(call: Call, { ending, question }: Asked): number {
   return io.stop.aborted ? EXIT.interrupted : ended(call, ending, [question]);
 }
 
-/** An answer below the name of its writer, indented so that no text can pass for another name. */
+/** Words an answer below the name of its writer, indented so that no text can pass for another name. */
 function underName(call: Call, answer: Located, among: readonly Located[]): string {
   const { from, host } = answer.message;
   const isAlone = among.filter(({ message }) => message.from === from).length === 1;
@@ -150,7 +150,7 @@ function bodyOf({ io }: Call, text: string): string {
   return io.outIsTty ? shownBody(painter(io), text) : text.replace(/\n$/, '');
 }
 
-/** What Ctrl-C leaves: a question that is sent stands, and its answer can be waited for again. */
+/** Words the state after Ctrl-C: a question that is sent stands, and its answer can be waited for again. */
 function interrupted(call: Call, relPath: string, reached: Reached): number {
   const after = `go on waiting with: crosstalk wait ${relPath}, or take it back with: crosstalk cancel ${relPath}`;
   const what = {

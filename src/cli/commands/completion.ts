@@ -56,9 +56,9 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * What completion scripts call: prints one candidate per line, as `value<TAB>description`. A line
- * without a value, `<TAB>files` or `<TAB>folders`, asks the shell to complete file names. After any
- * failure it prints no candidates and no error, with exit code 0.
+ * Answers completion scripts: prints one candidate per line, as `value<TAB>description`. A line without a value,
+ * `<TAB>files` or `<TAB>folders`, asks the shell to complete file names. After any failure it prints no candidates
+ * and no error, with exit code 0.
  */
 async function complete(call: Call, all: readonly CommandSpec[]): Promise<number> {
   try {

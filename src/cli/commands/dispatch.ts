@@ -89,10 +89,7 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/**
- * The log: JSON lines on stderr or in a file; readable lines on a terminal, unless `--json` is
- * given.
- */
+/** Makes the log: JSON lines on stderr or in a file; readable lines on a terminal, unless `--json` is given. */
 function logger(call: Call): Log {
   const { io } = call;
   const file = text(call, 'log');

@@ -107,7 +107,7 @@ async function retry(call: Call, context: Context, id: string): Promise<number> 
   return print(call, released, () => released.map((letter) => `Retrying: ${letter.id}`).join('\n'));
 }
 
-/** Forgets one, or all: what is meant is shown, and a terminal is asked. */
+/** Forgets one, or all: shows them, and asks on a terminal. */
 async function drop(call: Call, context: Context, id: string): Promise<number> {
   const letters =
     id === 'all' ? await listDeadLetters(context) : [await findDeadLetter(context, id)];

@@ -26,7 +26,7 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-/** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
+/** Runs `actor edit`: with `--file`, or in the editor of the person at the terminal. */
 function run(call: Call): Promise<number> {
   const file = text(call, 'file');
   return inTransport(call, async (context) => {

@@ -54,14 +54,14 @@ function verdictOn({ wakes, person }: Explanation, actor: string): string {
     : `wakes ${actor}`;
 }
 
-/** The skill for which a message asks, and whether the actor is told it. */
+/** Words the skill for which a message asks, and whether the actor receives it. */
 function skillText({ name, path, problem }: NonNullable<Explanation['asks_for']>): string {
   return problem === null
     ? `asks for skill ${name} (${path ?? ''})`
     : `asks for skill ${name}, which is not told: ${problem}`;
 }
 
-/** What gave a task, in words. */
+/** Words the origin of a task. */
 function givenText({ subscription, event, cause }: NonNullable<Explanation['given_by']>): string {
   const on = event === undefined ? cause.join(', ') : `the event ${event}`;
   return `given by subscription ${subscription}, following on ${on}`;

@@ -142,7 +142,7 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
   return chosen;
 }
 
-/** What a host file says, and what of it waits. */
+/** Words the content of a host file, with its waiting changes. */
 function facts({ host, held, started }: HostShown) {
   return {
     alias: host?.alias ?? null,
@@ -187,14 +187,14 @@ function renderShown({ host, held, started, servers }: HostShown): string {
   ].join('\n');
 }
 
-/** What is added to a command when it is run, or why nothing is. */
+/** Words the flags added to a command when it is run, or the reason why there are none. */
 function outputLine(cli: string): string[] {
   const note = outputNote(cli);
   if (note === undefined) return [];
   return ['adds' in note ? `    runs with: ${note.adds}` : `    ${note.off}`];
 }
 
-/** What is added to a command so that it asks for permission. */
+/** Words the flags added to a command so that it asks for permission. */
 function permitLine(tier: Tier): string[] {
   const asking = tier.permit === undefined ? undefined : askingOfTier(tier);
   if (asking?.ok !== true) return [];
@@ -202,7 +202,7 @@ function permitLine(tier: Tier): string[] {
   return [`    asks for permission with: ${by}`];
 }
 
-/** How the runs of a tier go on with sessions, or why they cannot. */
+/** Words the way in which the runs of a tier continue sessions, or the reason why they cannot. */
 function sessionNote({ cli, session, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
   if (session === 'warm') {
     const found = warmOf(cli);
@@ -221,7 +221,7 @@ type SessionNote =
       ok: true;
       agent: string;
       max_turns: number;
-      /** The command line of the process that is kept, if one is. */
+      /** Command line of the pooled process, if there is one. */
       kept_by?: string;
     }
   | { ok: false; why: string };
@@ -239,7 +239,7 @@ function sessionLine(tier: Tier): string[] {
   ];
 }
 
-/** What is added to a command so that it has the tools of its actor. */
+/** Words the flags added to a command so that it has the tools of its actor. */
 function toolsLine({ cli }: Tier, servers: readonly { name: string }[]): string[] {
   if (servers.length === 0) return [];
   const names = servers.map(({ name }) => name).join(', ');

@@ -24,7 +24,7 @@ import { run as dispatch } from './dispatch.ts';
 import { run as service } from './service.ts';
 import { missingProgram } from '../../actions/setup/actors.ts';
 
-/** What it takes in a project, whose own remote carries the bus. */
+/** Options in a project, whose own remote carries the bus. */
 const IN_PROJECT: NonNullable<CommandSpec['options']> = [
   ['--public', 'in a project: everybody may read the bus, since everybody can read the project'],
   [
@@ -135,7 +135,7 @@ async function run(call: Call): Promise<number> {
   return code;
 }
 
-/** The command that goes to a folder, followed by the next one; nothing where one is there. */
+/** Returns the command that goes to a folder, followed by the next one; nothing where one is there. */
 function goThere(cwd: string, dir: string): string {
   const there = relative(realpathSync(cwd), dir);
   if (there === '') return '';
@@ -143,7 +143,7 @@ function goThere(cwd: string, dir: string): string {
   return `cd ${/^[\w./-]+$/.test(short) ? short : `'${short.replaceAll("'", `'\\''`)}'`} && `;
 }
 
-/** Does what a person may break off, and says what is left then. */
+/** Runs a step that a person may interrupt, and reports the remaining state then. */
 async function breakable<T>(call: Call, left: string, work: () => Promise<T>): Promise<T> {
   const { io } = call;
   // Without a screen, Ctrl-C at a question ends this process.
@@ -173,7 +173,7 @@ async function isInstalled(call: Call, dir: string): Promise<boolean> {
   return false;
 }
 
-/** Has the new actor asked something; the transport is there, whatever becomes of it. */
+/** Has the new actor asked something; the transport is there, whatever the outcome. */
 async function firstAnswer(
   call: Call,
   prompts: Prompts,
@@ -240,7 +240,7 @@ async function installService(call: Call, dir: string): Promise<boolean> {
   };
   const options = { transport: dir, yes: true };
   const code = await service(callOf({ ...call, io }, 'service install', options));
-  // Where there is no service manager it says how to do without.
+  // If there is no service manager, this explains how to do without.
   if (code !== EXIT.ok) call.io.err(said);
   return code === EXIT.ok;
 }
@@ -260,7 +260,7 @@ async function startDispatcher(call: Call, dir: string): Promise<{ stop: () => P
     stop: ended.signal,
   };
   const done = dispatch(callOf({ ...call, io }, 'dispatch', { transport: dir, grace: '0' }));
-  // It is awaited at its end, where what went wrong meanwhile is told.
+  // It is awaited at its end, where problems that came up meanwhile are reported.
   void done.catch(() => undefined);
   await Promise.race([starts, done]);
   return {

@@ -45,7 +45,7 @@ function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const page = await log(context, input);
     const { limit } = input;
-    // Whoever asked for so many knows it.
+    // A user who asked for that many knows it.
     if (page.cut && text(call, 'limit') === undefined)
       note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
     print(call, page);
@@ -86,7 +86,7 @@ function json(entry: LogEntry): string {
   return `${JSON.stringify({ channel: id, channel_name: name, ...messageJson(entry) })}\n`;
 }
 
-/** One line of facts with the text indented below it, so that no text can pass for such a line. */
+/** Returns one line of facts with the text indented below it, so that no text can pass for such a line. */
 function render(
   { io }: Call,
   { relPath, message, verified, channel, cancelled, force }: LogEntry,

@@ -79,8 +79,8 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * The folder of the transport and who writes in it by default, after checking that it works and that
- * `--from` is a valid name.
+ * Returns the folder of the transport and its default sender, after checking that it works and that `--from` is a
+ * valid name.
  */
 function usedTransport(call: Call): Promise<{ transport: string; person: string | undefined }> {
   return inTransport(call, async (context) => {

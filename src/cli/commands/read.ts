@@ -57,7 +57,7 @@ async function run(call: Call): Promise<number> {
   });
 }
 
-/** In a sandbox the files of a message are handed over by the dispatcher, and written by this process. */
+/** Writes the files of a message in a sandbox: the dispatcher passes them on to this process. */
 async function inSandbox(call: Call): Promise<number | undefined> {
   assertOptions(call);
   const dir = text(call, 'files');
@@ -86,7 +86,7 @@ function assertOptions(call: Call): void {
     );
 }
 
-/** A file that cannot be had is never passed over. */
+/** Reports the files; one that is not available is never passed over. */
 function report(call: Call, { files, elsewhere }: PutFiles): number {
   for (const file of files) if (file.path === undefined) note(call, putLine(file));
   const put = files.filter(({ path }) => path !== undefined);
@@ -96,7 +96,7 @@ function report(call: Call, { files, elsewhere }: PutFiles): number {
   return put.length < files.length ? EXIT.failed : EXIT.ok;
 }
 
-/** Where a thread has files that were perhaps meant. */
+/** Words where a thread has files that were perhaps meant. */
 function nearby([first, ...more]: readonly string[]): string {
   if (first === undefined) return '';
   const which = [first, ...more].join(', ');

@@ -40,7 +40,7 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-/** `replies`, and `wait`, which waits without being told to. */
+/** Runs `replies`, and `wait`, which waits without an option. */
 async function run(call: Call): Promise<number> {
   const wait = waitOf(call);
   const input: RepliesInput = {

@@ -17,7 +17,7 @@ import {
 } from '../command/spec.ts';
 import { whereWords, printSent } from '../view/sent.ts';
 
-/** Why a run does not say more about what it has given away. */
+/** Reason why a run does not say more about work it has delegated. */
 const NOT_NOW =
   'for people: a run that has more to say sends it, and the next run of its addressee has it';
 
@@ -101,15 +101,15 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and where it is asked
- * for. What a script sends waits until a host serves the name (cli.md).
+ * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and on request. A
+ * message from a script waits until a host serves the name (cli.md).
  */
 export function addressing(call: Call): Partial<SendInput> {
   if (flag(call, 'anyway')) return { anyway: true };
   return flag(call, 'strict') || call.io.ask !== undefined ? { strict: true } : {};
 }
 
-/** Sends it for the work that is under way; what does that is needed by few. */
+/** Sends it for the work that is under way; loaded only here, as few need it. */
 async function sayNow(call: Call, input: SendInput): Promise<number> {
   const { steer, WHAT_HAPPENS } = await import('../../actions/sending/steer.ts');
   const attachments = await readAttachments(call);

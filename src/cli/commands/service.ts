@@ -110,7 +110,7 @@ export async function run(call: Call): Promise<number> {
   });
 }
 
-/** The variables by which git knows that root works in the clone of the user who called sudo. */
+/** Returns the variables by which git knows that root works in the clone of the user who called sudo. */
 function sudo(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = ['SUDO_UID', 'SUDO_GID', 'SUDO_USER', 'CROSSTALK_TRANSPORT', 'CROSSTALK_DEBUG'];
   return Object.fromEntries(
@@ -162,7 +162,7 @@ async function installation(
   for (const warning of plan.warnings) note(call, `warning: ${warning}`);
   if (dry) return EXIT.ok;
   if (!(await agreed(call, input))) return EXIT.failed;
-  // What is approved for another user is that user's to say.
+  // The approvals of another user are that user's to make.
   if (input.system === undefined && !(await agreedToRun(call, context)))
     throw new CrosstalkError('refused', NOT_AGREED);
   const done = await install(context, machine, input, plan, call.io.stop);

@@ -10,7 +10,7 @@ import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
 import { given, inTransport, note, print, type Call } from '../command/command.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';
 
-/** What each option of a tier does; docs/configuration.md has the details. */
+/** Meaning of each option of a tier; docs/configuration.md has the details. */
 const MEANINGS: Readonly<Record<string, string>> = {
   cli: 'the command line, or the name of a known agent CLI',
   workdir: 'the folder in which it works (default: a workspace for each thread)',
@@ -140,7 +140,7 @@ function whose(call: Call): { login: string; tier?: string; host?: string } {
   return { login: call.io.login, ...given(call, 'tier', 'host') };
 }
 
-/** One line for each option that differs. */
+/** Returns one line for each option that differs. */
 export function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
   const options = new Set([...Object.keys(before), ...Object.keys(now)]);
   const value = (of: ApprovedOptions, option: string): string => {

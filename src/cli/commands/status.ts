@@ -157,7 +157,7 @@ function isOpen({ state }: Status['dead_letters'][number]): boolean {
   return state !== 'cancelled';
 }
 
-/** Who looks; a sender that is no name keeps nobody from seeing the rest. */
+/** Returns the name of the viewer; a sender that is not a name keeps nobody from seeing the rest. */
 function nameOf(context: Context, login: string): { name?: string } {
   try {
     return { name: resolveFrom(context, undefined, login) };
@@ -180,7 +180,7 @@ function unservedRows({ unserved }: Status): string[][] {
   ];
 }
 
-/** The name of a channel; its id where it has none here. */
+/** Returns the name of a channel; its id where it has none here. */
 function channelName({ channels }: Status, id: string): string {
   return channels.find((channel) => channel.id === id)?.name ?? id;
 }
@@ -211,7 +211,7 @@ function malformedRows({ malformed, malformed_total: total }: Status): string[][
   ];
 }
 
-/** The verdict, which comes first, on its own line. */
+/** Words the verdict, which comes first, on its own line. */
 function health({ health: { ok, problems }, warnings }: Status, paint: Paint): string {
   const [first = '', ...more] = problems;
   return [

@@ -45,7 +45,7 @@ function run(call: Call): Promise<number> {
   });
 }
 
-/** What a whole thread has cost, with the runs that came to nothing. */
+/** Words the cost of a whole thread, with the runs that came to nothing. */
 async function billOf(context: Context, { channel, roots }: WebThread): Promise<CostRow[]> {
   const [oldest] = timesOf(roots).sort();
   const since = new Date(Date.parse(oldest ?? '') - DAY_MS);
@@ -55,7 +55,7 @@ async function billOf(context: Context, { channel, roots }: WebThread): Promise<
   );
 }
 
-/** The times in a thread: the clock that wrote its first message may be ahead of the others. */
+/** Returns the times in a thread: the clock that wrote its first message may be ahead of the others. */
 function timesOf(roots: readonly WebThreadNode[]): string[] {
   const times: string[] = [];
   const ahead = [...roots];
@@ -99,14 +99,17 @@ function usageWords({
   return [`${grouped(input)} in`, `${grouped(cached)} cached`, `${grouped(output)} out`];
 }
 
-/** The message that was asked for, and what is shown of each. */
+/** Requested message, and the form of each. */
 interface Shown {
   asked: string;
   withCost: boolean;
   reader: Reader;
 }
 
-/** A node and the nodes below it, with the lines that connect them; any number of them may be below one another. */
+/**
+ * Returns a node and the nodes below it, with the lines that connect them; any number of them may be below one
+ * another.
+ */
 function lines(call: Call, root: WebThreadNode, shown: Shown): string[] {
   const printed: string[] = [];
   const ahead = [{ node: root, own: '', below: '' }];
@@ -147,7 +150,7 @@ function line(call: Call, node: WebThreadNode, { asked, withCost, reader }: Show
   return head.join('  ').trimEnd();
 }
 
-/** The subscription that has given it, and the event on which that followed. */
+/** Words the subscription that produced it, and the event that caused that. */
 function givenWords({ subscription = '', event }: WebThreadNode): string {
   return `by ${subscription}${event === undefined ? '' : ` on event ${event}`}`;
 }
@@ -161,7 +164,7 @@ const COLOURS: Record<Tone, Parameters<ReturnType<typeof painter>>[0]> = {
   dim: 'dim',
 };
 
-/** Where the answer is if it does not stand below: an answer to several messages stands below one. */
+/** Words the place of the answer if it does not stand below: an answer to several messages stands below one. */
 function elsewhere(
   { children }: WebThreadNode,
   { state, detail = null }: Partial<WebState> = {},

@@ -14,8 +14,8 @@ const NAMING_ACTORS = new Set(
 );
 
 /**
- * Decides what the last word of a command line can become. A pure function: live values are named,
- * not looked up.
+ * Determines the candidates for the last word of a command line. A pure function: live values are named, not looked
+ * up.
  *
  * @param commands the command table
  * @param words the words after `crosstalk`; the last one is being typed and may be empty
@@ -29,7 +29,7 @@ export function plan(commands: readonly CommandSpec[], words: readonly string[])
   const inner = shown.filter(({ name }) => name.startsWith(`${first} `));
   const sub =
     words.length > 2 ? inner.find(({ name }) => name === `${first} ${second ?? ''}`) : undefined;
-  // One that is not listed is still completed by whoever knows it.
+  // A subcommand that is not listed is still completed for a user who knows it.
   const spec = sub ?? commands.find(({ name }) => name === first);
   if (sub === undefined && inner.length > 0 && words.length === 2 && !last.startsWith('-')) {
     return whole(
@@ -139,7 +139,7 @@ function valueOf(
   };
 }
 
-/** The kind of value of the argument at an index; the last one may be repeated. */
+/** Returns the kind of value of the argument at an index; the last one may be repeated. */
 function argument(spec: CommandSpec, index: number): Source {
   const names = (spec.args ?? '').split(' ').filter(Boolean);
   const at = names[index] ?? (names.at(-1)?.includes('...') === true ? names.at(-1) : undefined);
@@ -157,7 +157,7 @@ function takesValue([flags]: OptionSpec): boolean {
   return flags.includes('<');
 }
 
-/** The long name: `--follow` for `-f, --follow`. */
+/** Returns the long name: `--follow` for `-f, --follow`. */
 function nameOf(flags: string): string {
   return /--[a-z-]+/.exec(flags)?.[0] ?? flags;
 }

@@ -5,8 +5,8 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 const MAX_DESCRIPTION = 60;
 
 /**
- * The candidates that fit what was typed, each as the whole last word. Candidates that are not
- * printable on one line are left out, because names come from files that anybody may have written.
+ * Returns the candidates that fit the typed text, each as the whole last word. Candidates that are not printable on
+ * one line are left out, because names come from files that anybody may have written.
  */
 export function matching(
   { before, typed, taken }: CompletionPlan,

@@ -98,5 +98,5 @@ for name in crosstalk ct
 end
 `;
 
-/** The completion scripts: each one calls `crosstalk __complete` and passes on what it prints. */
+/** Completion scripts: each one calls `crosstalk __complete` and passes on its output. */
 export const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };

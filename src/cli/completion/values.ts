@@ -31,7 +31,7 @@ type Live =
   | 'subscriptions'
   | 'worktrees';
 
-/** Where the candidates for the last word come from, and how they are inserted into it. */
+/** Sources of the candidates for the last word, and the way to insert them into it. */
 export interface CompletionPlan {
   source:
     | { kind: 'fixed'; candidates: readonly Candidate[] }
@@ -52,8 +52,8 @@ export type Source = CompletionPlan['source'];
 export const NOTHING: Source = { kind: 'fixed', candidates: [] };
 
 /**
- * The kind of value of each option, by the option's name; the last ones are shared by several
- * commands. What differs for one command is under its name too.
+ * The kind of value of each option, by the option's name; the last ones are shared by several commands. Values that
+ * differ for one command are under its name too.
  */
 export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--to': live('addresses'),

@@ -13,12 +13,12 @@ import { painter } from '../view/render.ts';
 const NAMED = 3;
 
 /**
- * Says on a terminal where somebody stands who gave no command, and the one next step: in a few lines, from
- * what is known on this machine.
+ * Shows the state to a user at a terminal who gave no command, and the one next step: in a few lines, from this
+ * machine's own records.
  */
 export async function whereOneStands(io: Io): Promise<number> {
   const call: Call = { io, name: 'status', args: [], options: {} };
-  // Of another version it says so, and asks no remote whether that is still so.
+  // For another version it reports that, and asks no remote whether that is still so.
   const lines = await inTransport(call, (context) => seenBy(context, io), {
     anyVersion: true,
   }).catch((error: unknown) => {
@@ -50,7 +50,7 @@ async function seenBy(context: Context, io: Io): Promise<string[][]> {
   try {
     name = resolveFrom(context, undefined, io.login);
   } catch {
-    // A sender that is no name has no mail.
+    // A sender that is not a name has no mail.
   }
   return linesOf(await status(context, undefined, name === undefined ? {} : { name }));
 }
@@ -79,7 +79,10 @@ function inboxLine({ unread, questions }: NonNullable<Status['inbox']>): string 
   return `${unread === 0 ? 'nothing unread' : `${String(unread)} unread`}${asking}`;
 }
 
-/** The one command that helps most: what gets mail moving, then what waits for this person, then a question. */
+/**
+ * Returns the one command that helps most: one that gets mail moving, then one for mail that waits for this person,
+ * then a question.
+ */
 function nextStep({ findings, host, inbox }: Status): string {
   const todo = findings.filter(({ kind }) => kind === 'act');
   const command = todo.find((finding) => finding.command !== null)?.command ?? undefined;

@@ -8,7 +8,7 @@ import type { Io } from '../command/io.ts';
 export interface Choice {
   value: string;
   label: string;
-  /** What is said of it beside its label. */
+  /** Remark beside its label. */
   hint?: string;
 }
 
@@ -18,17 +18,17 @@ export interface Prompts {
   text: (message: string, proposal?: string) => Promise<string>;
   /** @param first the value that Enter takes */
   choose: (message: string, choices: readonly Choice[], first: string) => Promise<string>;
-  /** @param first what Enter says */
+  /** @param first the answer that Enter gives */
   confirm: (message: string, first: 'yes' | 'no') => Promise<boolean>;
   say: (line: string) => void;
-  /** How many questions were asked. */
+  /** Returns the number of questions asked. */
   count: () => number;
 }
 
 /**
- * The prompts of the terminal: with a screen where it has one, otherwise plain lines.
+ * Makes the prompts of the terminal: with a screen where it has one, otherwise plain lines.
  *
- * @param title what stands above the first of them
+ * @param title the text above the first of them
  * @returns undefined where nobody can be asked: off a terminal, and where `CI` is set
  */
 export async function promptsOn(io: Io, title: string): Promise<Prompts | undefined> {

@@ -27,12 +27,12 @@ const TRIAL_MS = 90_000;
 /** Choices beside the agent CLIs; no program is called so. */
 const TRY = '/try';
 const OTHER = '/other';
-/** The smallest rank of what cannot answer yet, or may not. */
+/** Smallest rank of an agent that cannot answer yet, or may not. */
 const NOT_READY = 3;
 
 /**
- * The first conversation: at most five questions, each with a default, of which those are left out that
- * an option has answered or that this machine cannot offer.
+ * Holds the first conversation: at most five questions, each with a default, of which those are left out that an
+ * option has answered or that this machine cannot offer.
  *
  * @param dir the folder of the transport
  */
@@ -149,7 +149,7 @@ async function askCommand(prompts: Prompts): Promise<string> {
   }
 }
 
-/** A known agent CLI as a choice; the smaller the rank, the more it can do here. */
+/** Returns a known agent CLI as a choice; the smaller the rank, the more it can do here. */
 function rowOf(
   { agent, isInstalled, loggedInBy }: AgentState,
   run: NonNullable<AgentReport['run']> | undefined,

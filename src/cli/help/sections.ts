@@ -70,12 +70,12 @@ const rank = new Map(
   ),
 );
 
-/** The section of a command, by its first word; a command without a section is still shown. */
+/** Returns the section of a command, by its first word; a command without a section is still shown. */
 export function sectionOf(name: string): string {
   return rank.get(first(name))?.title ?? OTHER;
 }
 
-/** The commands in the order in which help shows them; subcommands keep their order. */
+/** Returns the commands in the order in which help shows them; subcommands keep their order. */
 export function inSections(commands: readonly CommandSpec[]): CommandSpec[] {
   const place = ({ name }: CommandSpec): number => rank.get(first(name))?.index ?? rank.size;
   return [...commands].sort((a, b) => place(a) - place(b));

@@ -7,7 +7,7 @@ import { painter } from './render.ts';
 
 type Paint = ReturnType<typeof painter>;
 
-/** The log for a person who watches: one short line per event, without idle ticks. */
+/** Makes the log for a person who watches: one short line per event, without idle ticks. */
 export function liveView(io: Io): Log {
   const paint = painter({ env: io.env, outIsTty: io.errIsTty });
   return (event, fields = {}) => {
@@ -24,7 +24,7 @@ function colour(paint: Paint, event: EventName, line: string): string {
   return level === 'warn' ? paint('yellow', line) : line;
 }
 
-/** An event in a few words; undefined for events that are of no interest to a person who watches. */
+/** Words an event; undefined for events that are of no interest to a person who watches. */
 export function lineOf(event: string, fields: LogFields): string | undefined {
   const word = (name: string): string => {
     const value = fields[name];
@@ -78,7 +78,7 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
   }
 }
 
-/** The runs under way, as `worker (quick), 2 of concierge (default)`. */
+/** Words the runs under way, as `worker (quick), 2 of concierge (default)`. */
 function runsOf({ running }: LogFields): string {
   const names = (Array.isArray(running) ? running : []).map(
     (run: { actor?: unknown; tier?: unknown }) => `${String(run.actor)} (${String(run.tier)})`,

@@ -16,7 +16,7 @@ import { localTimes } from '../../present/times.ts';
 import { gateLine } from '../../present/holds.ts';
 import { heardWords } from '../../present/hosts.ts';
 
-/** A line for each MCP server, and one for each tier that is not given them. */
+/** Returns a line for each MCP server, and one for each tier that does not receive them. */
 export function toolRows(tools: Awaited<ReturnType<typeof shownServers>> | false): string[][] {
   if (tools === false || tools.servers.length === 0) return [];
   return [
@@ -36,7 +36,7 @@ const TOOL_STATES: Record<ShownServer['state'], string> = {
   not_served: 'not served by this machine',
 };
 
-/** The hosts that serve an actor, with its tiers there, in words. */
+/** Words the hosts that serve an actor, with its tiers there. */
 export function served({ hosts }: Pick<ActorInfo, 'hosts'>): string {
   return hosts.length === 0 ? 'no host' : hosts.map(host).join(', ');
 }
@@ -46,7 +46,7 @@ function host({ alias, tiers, live, heard_s: heard }: ActorInfo['hosts'][number]
   return `${alias} (${tiers.join(', ')}${isThere})`;
 }
 
-/** The command of a tier, and what differs from the defaults. */
+/** Words the command of a tier, and its differences from the defaults. */
 export function tierText(tier: Tier): string {
   const rest = Object.entries(optionsOf(tier)).flatMap(([option, value]) =>
     option === 'cli' ? [] : [`${option.replaceAll('_', ' ')} ${wordsOf(option, value)}`],
@@ -54,7 +54,7 @@ export function tierText(tier: Tier): string {
   return [commandText(tier.cli), ...(rest.length === 0 ? [] : [`(${rest.join('; ')})`])].join('  ');
 }
 
-/** A value without the marks of JSON, where it is plain text or a list of plain texts. */
+/** Returns a value without the marks of JSON, if it is plain text or a list of plain texts. */
 function wordsOf(option: string, value: Value): string {
   const all: readonly unknown[] = Array.isArray(value) ? value : [value];
   const words = all.filter((one) => typeof one === 'string');
@@ -78,7 +78,7 @@ export function changeLines(change: HeldChange): string {
   ].join('\n');
 }
 
-/** The sessions with which runs go on, a row each. */
+/** Returns the sessions that runs continue, a row each. */
 export function sessionRows({ sessions }: Status): string[][] {
   return sessions.map(({ actor, tier, agent, threads, used }) => [
     actor,
@@ -91,13 +91,13 @@ export function sessionRows({ sessions }: Status): string[][] {
 
 const MIB = 1024 * 1024;
 
-/** Of the processes that are kept, all of their memory. */
+/** Words the memory of all pooled processes. */
 export function warmTitle({ warm }: Status): string {
   const all = warm.reduce((sum, { memory }) => sum + memory, 0);
   return `Sessions kept warm, with ${megabytes(all)} of memory`;
 }
 
-/** The processes that are kept, a row each. */
+/** Returns the pooled processes, a row each. */
 export function warmRows(warm: Status['warm']): string[][] {
   return warm.map(({ actor, tier, agent, turns, context, memory, used, id }) => [
     actor,
@@ -115,7 +115,7 @@ function megabytes(bytes: number): string {
   return `${String(Math.round(bytes / MIB))} MiB`;
 }
 
-/** What asks the one who looks something, as `status` shows it, and how to react to it. */
+/** Returns the questions to the viewer, as `status` shows them, with the ways to react to them. */
 export function inboxRows({ inbox }: Status): string[][] {
   if (inbox === null) return [];
   const { asking, questions } = inbox;
@@ -138,7 +138,7 @@ export function inboxRows({ inbox }: Status): string[][] {
   ];
 }
 
-/** The mail of this machine that waits for somebody to decide on a plan. */
+/** Returns the mail of this machine that waits for somebody to decide on a plan. */
 export function gatedRows({ gated }: Status): string[][] {
   return gated.flatMap((one) => [
     [one.actor, shortName(one.messages[0] ?? ''), `since ${one.since}`, gateLine(one.actor, one)],

@@ -12,14 +12,14 @@ export type Paint = ReturnType<typeof painter>;
 const COLOURS = ['cyan', 'green', 'yellow', 'magenta', 'blue', 'red'] as const;
 const SHORT_SUFFIX = 8;
 
-/** A name in its colour, which is the same everywhere. */
+/** Returns a name in its colour, which is the same everywhere. */
 export function actor(paint: Paint, name: string): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xffffff;
   return paint(COLOURS[hash % COLOURS.length] ?? 'cyan', name);
 }
 
-/** The first digits of a message's suffix, by which it may be named in a command. */
+/** Returns the first digits of a message's suffix, by which it may be named in a command. */
 export function shortName(relPath: string): string {
   return suffixOf(relPath).slice(0, SHORT_SUFFIX);
 }
@@ -28,8 +28,8 @@ const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}#{1,6}(\s|$)/;
 
 /**
- * A message's text for a terminal: headings bold, code dim, everything else unchanged. Nothing in
- * it can control the terminal. Blank lines at its end are removed.
+ * Returns a message's text for a terminal: headings bold, code dim, everything else unchanged. Nothing in it can
+ * control the terminal. Blank lines at its end are removed.
  */
 export function body(paint: Paint, text: string): string {
   let fence = '';
@@ -47,19 +47,19 @@ export function body(paint: Paint, text: string): string {
   return painted.join('\n');
 }
 
-/** An attached file in one line; what it is called is what its sender wrote. */
+/** Returns an attached file in one line; its name is the one that its sender wrote. */
 export function fileLine({ name, bytes, type }: AttachedFile): string {
   return `${shown(name)} (${type}, ${sizeInWords(bytes)})`;
 }
 
-/** What became of an attached file that was to be put into a folder. */
+/** Words the outcome of an attached file that was to be put into a folder. */
 export function putLine({ file, path, problem }: PutFile): string {
   return path === undefined ? `${fileLine(file)} ${problem ?? ''}` : `${fileLine(file)}: ${path}`;
 }
 
 /**
- * The mark of a message whose writer's name has a pinned key here, to be shown after that name; none
- * for any other message.
+ * Returns the mark of a message whose writer's name has a pinned key here, to be shown after that name; none for any
+ * other message.
  */
 export function verifiedMark(
   paint: ReturnType<typeof painter>,
@@ -68,7 +68,7 @@ export function verifiedMark(
   return verifiedWords(verified).map((word) => paint(verified === true ? 'green' : 'red', word));
 }
 
-/** The same call, in which no line is said twice on stderr: sending and waiting find the same things. */
+/** Returns the same call, in which no line is repeated on stderr: sending and waiting find the same things. */
 export function withoutRepeats(call: Call): Call {
   const said = new Set<string>();
   const err = (text: string): void => {

@@ -39,7 +39,7 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
 
 const LONGEST_CELL = 100;
 
-/** A text of somebody else as one cell of a table, so that it cannot form a row of its own. */
+/** Returns a text of somebody else as one cell of a table, so that it cannot form a row of its own. */
 export function cell(value: string, longest = LONGEST_CELL): string {
   const line = colourless(value.replace(/[\s\p{Cc}]+/gu, ' ')).trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

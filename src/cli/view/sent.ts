@@ -18,12 +18,12 @@ export function whereWords({ io, name }: Call): Pick<SendOptions, 'onAsked' | 'o
   };
 }
 
-/** The last word of a command that is interrupted after it has handed its message to the dispatcher. */
+/** Words the end of a command that is interrupted after it has passed its message to the dispatcher. */
 function handedWord(name: string): string {
   return `crosstalk ${name}: interrupted; the dispatcher has the message and may have sent it; before you send it again, look with: crosstalk log\n`;
 }
 
-/** Prints what became of a message that was sent. */
+/** Prints the outcome of a message that was sent. */
 export function printSent(call: Call, sent: Sent): void {
   call.io.lastWord('');
   const { delivered } = sent;
@@ -31,7 +31,7 @@ export function printSent(call: Call, sent: Sent): void {
   print(call, sentJson(sent), () => sentLines(sent));
 }
 
-/** A line for each message that was sent. */
+/** Returns a line for each message that was sent. */
 function sentLines({ delivered, messages }: Sent): string {
   const word = delivered.published ? 'Sent' : 'Queued';
   return messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n');

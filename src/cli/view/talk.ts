@@ -22,10 +22,7 @@ const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
 const LONGEST_MS = 365 * 86_400_000;
 
-/**
- * The messages that a command is about, from its arguments and `--re`, separated by blanks or
- * commas.
- */
+/** Returns the messages that a command is about, from its arguments and `--re`, separated by blanks or commas. */
 export function messagesOf(call: Call): string[] {
   const words = [...call.args, text(call, 're')].flatMap((word) => (word ?? '').split(','));
   const messages = words.map((word) => word.trim()).filter((word) => word !== '');
@@ -36,7 +33,7 @@ export function messagesOf(call: Call): string[] {
   );
 }
 
-/** The value of `--timeout` in milliseconds. */
+/** Returns the value of `--timeout` in milliseconds. */
 export function timeoutOf(call: Call): number {
   return durationOf(call, 'timeout', { fallback: DEFAULT_TIMEOUT_S, least: 0, most: LONGEST_MS });
 }
@@ -47,21 +44,20 @@ export function printReplied(call: Call, found: readonly Replied[]): void {
 }
 
 /**
- * Says on stderr why the waiting ended without the answers, and returns the exit code of a command that
- * has waited.
+ * Prints on stderr why the waiting ended without the answers, and returns the exit code of a command that has waited.
  */
 export function ended(call: Call, ending: Ending, found: readonly Replied[]): number {
   if (ending === 'complete') return EXIT.ok;
   for (const one of found)
     for (const line of reasonsOf(one)) note(call, `${one.ref.relPath}: ${localTimes(line)}`);
   if (ending === 'timed_out') return EXIT.timedOut;
-  // Who chose to say nothing beside others who have answered has not failed.
+  // An actor that chose silence beside others who have answered has not failed.
   return found.some(({ state, failures }) => state !== 'REPLIED' || failures.length > 0)
     ? EXIT.failed
     : EXIT.ok;
 }
 
-/** A function that prints on stderr what holds an answer up. */
+/** Returns a function that prints on stderr the causes that hold an answer up. */
 export function heldUpTo(call: Call): (line: string) => void {
   return (line) => {
     note(call, localTimes(line));
@@ -98,7 +94,7 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
   ].join('\n');
 }
 
-/** What is said on stderr between a question and its answer, and asked on a terminal. */
+/** Output on stderr between a question and its answer, and prompts on a terminal. */
 export class Talk {
   /** Whether the question is on the bus, or safely queued. */
   isSent = false;
@@ -139,7 +135,7 @@ export class Talk {
     this.#prompt.abort();
   }
 
-  /** Says on a terminal what happens meanwhile. */
+  /** Prints the events meanwhile on a terminal. */
   #tell({ owing }: Replied): void {
     const { io } = this.#call;
     if (!io.errIsTty) return;
@@ -196,7 +192,7 @@ export class Talk {
     this.#replied = this.#take(question, answer, this.#prompt.signal);
   }
 
-  /** Takes a reply on the terminal, while the waiting goes on; one that is no option is asked for again. */
+  /** Takes a reply on the terminal, while the waiting goes on; one that is not an option is asked for again. */
   async #take(
     question: string,
     answer: (body: string) => Promise<Sent>,

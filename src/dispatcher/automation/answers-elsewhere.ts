@@ -26,19 +26,19 @@ export interface ElsewhereApp {
   log: Log;
 }
 
-/** How often an answer is tried on which nothing can follow, unless the system refused something. */
+/** Number of attempts at an answer from which no task can be made, unless the system refused something. */
 const TRIES = 5;
-/** The most tasks, and bytes of them, that one look gives: whoever can push can forge any number of answers. */
+/** Most tasks, and bytes of them, that one look produces: anybody who can push can forge any number of answers. */
 const MOST_TASKS = 1000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Subscriptions that name this host fire here on answers from whatever host. Those of our own runs have
- * their tasks beside them already; the others are found as they arrive.
+ * Subscriptions that name this host fire here on answers from any host. Those of our own runs have their tasks beside
+ * them already; the others are found as they arrive.
  *
- * Crash order: the tasks in the outbox → the record says up to where it was looked → pushed. The path of
- * a task is made from the answer, and it is published only if nothing is there: what is done twice is one
- * task. A subscription begins with what arrives after it.
+ * Crash order: the tasks in the outbox → the record says up to which commit was looked → pushed. The path of a task
+ * is made from the answer, and it is published only if nothing is there: doing it twice gives one task. A
+ * subscription applies to answers that arrive after it.
  */
 export class AnswersElsewhere {
   readonly #app: ElsewhereApp;
@@ -56,7 +56,7 @@ export class AnswersElsewhere {
     return this.#problems;
   }
 
-  /** Looks at what has arrived up to a commit; nothing is read or written where nothing asks for it. */
+  /** Looks at the answers that arrived up to a commit; reads and writes nothing if no subscription asks for it. */
   async follow(alias: string, tip: string): Promise<void> {
     if (this.#tip === tip) return;
     const { record, publish } = this.#app;
@@ -134,7 +134,7 @@ export class AnswersElsewhere {
           added.set(place.channel, [...(added.get(place.channel) ?? []), place.relPath]);
         }
     } catch (error) {
-      // History was rewritten: what was there before is not looked at again.
+      // History was rewritten: commits that were there before are not looked at again.
       log('subscription_invalid', { reason: `the commit ${from} is gone: ${String(error)}` });
       return;
     }
@@ -150,14 +150,14 @@ function sizeOf({ files }: Commit): number {
 
 /** A subscription that cannot be followed as it stands, for people. */
 interface SubscriptionProblem {
-  /** Empty for what is about no single one. */
+  /** Empty for a problem that is not about a single subscription. */
   subscription: string;
   problem: string;
 }
 
 /**
- * What is wrong with the subscriptions of a commit: files that cannot be read, channels that are not
- * there, and files beyond the most that are looked at.
+ * Returns the problems of a commit's subscriptions: files that cannot be read, channels that are not there, and files
+ * beyond the limit.
  *
  * @param channels of the same commit; asked for only where a subscription names one
  */

@@ -23,7 +23,7 @@ export class BrokenFiles {
     return [...this.#found].map(([schedule, { problem }]) => ({ schedule, problem }));
   }
 
-  /** Begins with the files of another commit. */
+  /** Starts over with the files of another commit. */
   begin(): this {
     this.#before = this.#found;
     this.#found = new Map();

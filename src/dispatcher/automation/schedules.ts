@@ -25,7 +25,7 @@ export interface SchedulesApp extends StandingApp, FollowedApp {
   newId: () => string;
 }
 
-/** What became of an occurrence, and the entry of its message, if it has one. */
+/** Outcome of an occurrence, with the entry of its message, if it has one. */
 interface Outcome {
   outcome: Occurred;
   sent?: string;
@@ -33,16 +33,15 @@ interface Outcome {
 }
 
 /**
- * Sends what the schedules of this host say (automation.md, "Schedules").
+ * Sends the messages of this host's schedules (automation.md, "Schedules").
  *
- * Crash order: the messages in the outbox → the record says that they are dealt with → pushed. The path of a
- * message is made from its occurrence, and it is published only if nothing is there: so what is done twice
- * is one message.
+ * Crash order: the messages in the outbox → the record marks them as sent → pushed. The path of a message is made
+ * from its occurrence, and it is published only if nothing is there: so doing it twice gives one message.
  */
 export class Schedules {
   readonly #app: SchedulesApp;
   readonly #inForce: SchedulesInForce;
-  /** Why the last occurrence of a schedule could not be sent, by its name. */
+  /** Reasons why the last occurrence of a schedule could not be sent, by its name. */
   readonly #failing = new Map<string, string>();
 
   constructor(app: SchedulesApp) {
@@ -56,14 +55,14 @@ export class Schedules {
     return next === undefined ? undefined : new Date(next);
   }
 
-  /** What is wrong with them; empty where nobody uses schedules. */
+  /** Problems of the schedules; empty where nobody uses schedules. */
   get problems(): ScheduleProblem[] {
     const failing = [...this.#failing].map(([schedule, problem]) => ({ schedule, problem }));
     return [...this.#inForce.problems, ...failing];
   }
 
   /**
-   * Sends what is due on a host; what cannot be done now is tried again at the next call.
+   * Sends the due messages of a host; what cannot be done now is tried again at the next call.
    *
    * @param isPaused asked only when something is due: a pause for the whole machine
    */
@@ -127,8 +126,8 @@ export class Schedules {
     const message = scheduledMessage(schedule, at, schedule.host);
     const { relPath, commit } = outgoing(message, channel.id, schedule.host, suffix);
     const ref = `${channel.id}/${relPath}`;
-    // Whoever lost its state has lost the key as well, and finds what it sent by what it says. Anybody
-    // could write that, so it counts only for what was due before this machine took the schedule over.
+    // A machine that lost its state has lost the key as well, and finds the messages it sent by their content.
+    // Anybody could write that, so it counts only for occurrences due before this machine took the schedule over.
     const isBefore = sent === undefined && due <= Date.parse(taken);
     if (isBefore && (await wasSent(this.#app, schedule, channel.id, at, tip)))
       return { outcome: 'sent', sent: ref };
@@ -139,7 +138,7 @@ export class Schedules {
     return { outcome: 'sent', sent: ref, id };
   }
 
-  /** What fails again and again is logged once. */
+  /** Logs a failure that repeats only once. */
   #noteFailing(schedule: string, problem: string): void {
     if (this.#failing.get(schedule) === problem) return;
     this.#failing.set(schedule, problem);
@@ -160,13 +159,13 @@ interface FollowedApp {
     since: Date,
   ) => Promise<Map<string, number>>;
   records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
-  /** The IANA time zone of this machine; without a name, what is wrong with its setting. */
+  /** IANA time zone of this machine; without a name, the problem of its setting. */
   zone: { name: string | undefined; problem: string };
   now: () => Date;
   log: Log;
 }
 
-/** A schedule of this host, with what it is about. */
+/** Schedule of this host, with its state. */
 interface Planned {
   /** The text from which it was read. */
   text: string;
@@ -177,13 +176,12 @@ interface Planned {
 }
 
 const DAY_MS = 86_400_000;
-/** A clock that is behind what it was by less than this is looked at as one that stands still. */
+/** Least milliseconds by which a clock has to be set back to count as set back; less counts as standing still. */
 const SET_BACK_MS = 60_000;
 
 /**
- * The schedules that a host follows: the last good form of each of their files, since when it is there,
- * and what was dealt with. All of it is in the state directory; where nobody uses schedules, no file is
- * read and none is written.
+ * The schedules that a host follows: the last good form of each of their files, when it appeared, and the occurrences
+ * dealt with. All of it is in the state directory; where nobody uses schedules, no file is read and none is written.
  */
 class SchedulesInForce {
   readonly #app: FollowedApp;
@@ -197,9 +195,9 @@ class SchedulesInForce {
   readonly #broken: BrokenFiles;
   #beyond = 0;
   #clock = 0;
-  /** Whether what is on record was compared with the history since the start. */
+  /** Whether the records were compared with the history since the start. */
   #isChecked = false;
-  /** Whether the records differ from what is on disk. */
+  /** Whether the records differ from those on disk. */
   #isChanged = false;
 
   constructor(app: FollowedApp) {
@@ -221,7 +219,7 @@ class SchedulesInForce {
     return this.#beyond === 0 ? broken : [{ schedule: '', problem }, ...broken];
   }
 
-  /** Those that are due. */
+  /** Returns the schedules that are due. */
   due(): { schedule: Schedule; occurrences: Occurrences; record: ScheduleRecord }[] {
     const now = this.#app.now().getTime();
     return [...this.#planned].flatMap(([name, { next = Infinity, ...planned }]) => {
@@ -235,10 +233,7 @@ class SchedulesInForce {
     return Math.max(Date.parse(since), Date.parse(last));
   }
 
-  /**
-   * Records what became of an occurrence, and finds out when it is due next. {@link keep} makes the
-   * record durable.
-   */
+  /** Records the outcome of an occurrence, and finds out when it is due next. {@link keep} makes the record durable. */
   dealt(name: string, record: ScheduleRecord): void {
     if (this.#records === undefined) return;
     this.#records.set(name, record);
@@ -246,18 +241,18 @@ class SchedulesInForce {
     this.#isChanged = true;
   }
 
-  /** Makes what was recorded durable; what cannot be written now is written by {@link follow}. */
+  /** Makes the records durable; what cannot be written now is written by {@link follow}. */
   async keep(): Promise<void> {
     if (this.#isChanged) await this.#save();
   }
 
-  /** Nothing came of the look at one: it is due at its next occurrence. */
+  /** Plans a schedule anew after its look led to nothing: it is due at its next occurrence. */
   planAgain(name: string): void {
     const record = this.#records?.get(name);
     if (record !== undefined) this.#plan(name, record);
   }
 
-  /** Follows what the files of a commit say, and the clock. */
+  /** Follows the files of a commit, and the clock. */
   async follow(alias: string, tip: string): Promise<void> {
     const { files: read, now } = this.#app;
     if (this.#tip !== tip || this.#alias !== alias) {
@@ -366,8 +361,8 @@ class SchedulesInForce {
   }
 
   /**
-   * What was dealt with much later than now was so by a clock that was ahead: from now on it is as if
-   * nothing had been. Where it was ahead by less, the schedule waits until it is as late again.
+   * Corrects a record that a clock far ahead has made: an occurrence that was sent much later than now counts as
+   * never sent. Where the clock was ahead by less, the schedule waits until that time comes again.
    */
   #corrected(name: string, record: ScheduleRecord): ScheduleRecord {
     const now = this.#app.now();

@@ -7,10 +7,10 @@ import type { Outbox } from '../../state/outbox.ts';
 
 export interface StandingApp {
   reader: Pick<MessageReader, 'channels' | 'message' | 'since'>;
-  /** The deliveries of a channel that are not settled here, by their relPaths. */
+  /** Returns the deliveries of a channel that are not settled here, by their relPaths. */
   unsettled: (channel: string) => string[];
   outbox: Pick<Outbox, 'all' | 'held' | 'put'>;
-  /** The channel of what names none. */
+  /** Returns the channel for a file that names none. */
   usualChannel: (channels: Channel[]) => Promise<Channel | undefined>;
   now: () => Date;
 }
@@ -20,7 +20,7 @@ const MOST_LOOKED_AT = 5000;
 /** For so long a message to another machine counts as unanswered; nobody here knows its fate. */
 const OPEN_MS = 24 * 3_600_000;
 
-/** The channel of a schedule at a commit, or why there is none. */
+/** Returns the channel of a schedule at a commit, or the reason why there is none. */
 export async function channelFor(
   { reader, usualChannel }: StandingApp,
   { channel }: Schedule,
@@ -49,8 +49,8 @@ export async function isOpen(
   if (unsettled(channel).includes(relPath)) return true;
   const question = await reader.message(tip, channel, relPath);
   if (question === undefined) {
-    // What looks like a secret waits for a person, who may still let it go. What neither waits nor is on
-    // the bus was taken from there, and nobody will answer it.
+    // A message that looks like it contains a secret waits for a person, who may still release it. One that neither
+    // waits nor is on the bus was removed from there, and nobody will answer it.
     const waiting = [...(await outbox.all()), ...(await outbox.held())];
     return waiting.some(({ commits }) =>
       commits.some(({ files }) => files.some(({ path }) => path.endsWith(`/${sent}`))),

@@ -23,8 +23,8 @@ export interface SubscriptionsApp {
   files: Pick<SubscriptionFiles, 'at'>;
   reader: Pick<MessageReader, 'chain' | 'channels' | 'text'>;
   /**
-   * The suffix of the name of a task, made from what caused it: the same whenever it is made on this
-   * machine, and nobody else can take the name before.
+   * Returns the suffix of the name of a task, derived from its cause: the same whenever it is made on this machine,
+   * and nobody else can take the name before.
    */
   suffixOf: (cause: string) => string;
   log: Log;
@@ -45,7 +45,7 @@ export interface FollowUp {
   commit: Commit;
 }
 
-/** The most tasks that one answer may give: whoever can push can write any number of subscriptions. */
+/** Most tasks that one answer may produce: anybody who can push can write any number of subscriptions. */
 const MOST = 50;
 const TRIES = 10;
 const WAIT_MS = 500;
@@ -63,10 +63,10 @@ export class Subscriptions {
   }
 
   /**
-   * The tasks that follow on the answers of a run that has ended on this host. The answer must not be
-   * lost because of them: what cannot be read is tried for a while, and then said.
+   * Returns the tasks that follow on the answers of a run that has ended on this host. The answer must not be lost
+   * because of them: an unreadable file is tried for a while, and then reported.
    *
-   * @param tip the commit at which the run read what it answered
+   * @param tip the commit at which the run read the messages that it answered
    */
   async after(
     host: string,
@@ -112,7 +112,7 @@ export class Subscriptions {
         left.filter(({ name }) => !fired.has(name)),
         message.body,
       );
-      // Those that fire on other hosts share what may follow, on whichever host it is counted.
+      // Subscriptions that fire on other hosts share the limit, on whichever host a task is counted.
       const allowance = allowanceBehind(answer, lookup);
       const given = matching.slice(0, Math.min(MOST, allowance));
       const share = shareOf(given.length, allowance);
@@ -173,15 +173,15 @@ export class Subscriptions {
 }
 
 /**
- * A task comes after its cause, in whichever order messages are looked at. The last moment of the year 9999 has
- * none after it that a path could name.
+ * Returns the time of a task, which comes after its cause, in whichever order messages are looked at. The last moment
+ * of the year 9999 has none after it that a path could name.
  */
 function momentAfter(timestamp: string): Date {
   const at = Date.parse(timestamp);
   return new Date(Math.min(at + 1, Date.UTC(9999, 11, 31, 23, 59, 59, 999)));
 }
 
-/** Says in the log that a task was given. */
+/** Logs that a task was produced. */
 export function sayFired(log: Log, { subscription, cause, channel, relPath }: FollowUp): void {
   log('subscription_fired', { subscription, cause, channel, message: relPath });
 }

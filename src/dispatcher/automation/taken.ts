@@ -3,24 +3,27 @@ import { ON_TIME_MS } from '../../protocol/automation/occurrences.ts';
 import type { Schedule } from '../../protocol/automation/schedule.ts';
 import type { ScheduleRecord } from '../../state/automation/schedules.ts';
 
-/** A file that this machine takes over, or compares with what it has on record of it. */
+/** File that this machine takes over, or compares with its record of it. */
 export interface Taking {
   file: ScheduleFile;
   schedule: Schedule;
   known: ScheduleRecord | undefined;
 }
 
-/** How far back it matters when a file was written, in milliseconds since 1970: only what could still be sent does. */
+/**
+ * Returns the time, in milliseconds since 1970, before which the time of writing of a file does not matter: only what
+ * could still be sent does.
+ */
 export function reachOf({ file, schedule, known }: Taking, now: Date): number {
   const reach = now.getTime() - Math.max(schedule.grace, ON_TIME_MS);
   return known?.text === file.text ? Math.max(Date.parse(known.committed), reach) : reach;
 }
 
 /**
- * The record of a file as it stands; the same one where nothing is new. A file that was removed and made
- * again while nobody looked is known by when it was written.
+ * Returns the record of a file as it stands; the same one if nothing is new. A file that was removed and made again
+ * while nobody looked is recognized by its time of writing.
  *
- * @param written when that was, in milliseconds since 1970; undefined if it was before {@link reachOf}
+ * @param written the time of writing, in milliseconds since 1970; undefined if it was before {@link reachOf}
  */
 export function recordOf(taking: Taking, written: number | undefined, now: Date): ScheduleRecord {
   const { file, known } = taking;

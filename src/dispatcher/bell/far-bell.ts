@@ -16,7 +16,7 @@ import { isFor } from '../../protocol/cancel.ts';
 import { placeOf } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 
-/** What a bell between machines works on; `hosts` gives the host that is served, if one is. */
+/** Dependencies of a bell between machines; `hosts` gives the host that is served, if one is. */
 interface BellApp extends Pick<DispatcherApp, 'transport' | 'env' | 'log' | 'now' | 'random'> {
   hosts: {
     readonly active: { alias: string; actors: ReadonlyMap<string, unknown> } | undefined;
@@ -27,20 +27,20 @@ interface BellApp extends Pick<DispatcherApp, 'transport' | 'env' | 'log' | 'now
 /** Characters of the reason for which a bell is down. */
 const MAX_REASON = 500;
 
-/** How the bell is, for `status`. */
+/** State of the bell, for `status`. */
 export interface BellState {
   /** The servers, without credentials. */
   servers: string;
-  /** Why nothing is heard, and since when (ISO 8601 in UTC); absent while the line stands. */
+  /** Reason why nothing is received, and its start (ISO 8601 in UTC); absent while the line stands. */
   failing?: { since: string; reason: string };
-  /** What other machines have said of themselves. */
+  /** Reports of other machines about themselves. */
   machines: HeardMachine[];
 }
 
 /**
- * The bell between machines (docs/bell.md): after a push it tells the hosts that have mail, and a host
- * that is named fetches at once. It is only a hint. Whatever is said, forged, lost or never said there,
- * what is on the bus comes from git, at the next poll at the latest.
+ * The bell between machines (docs/bell.md): after a push it notifies the hosts that have mail, and a named host
+ * fetches at once. It is only a hint. Even if notifications are forged, lost or never sent, the messages come from
+ * git, at the next poll at the latest.
  */
 export class FarBell {
   readonly #app: BellApp;
@@ -54,7 +54,7 @@ export class FarBell {
 
   /**
    * @param bell ends the wait for the next poll
-   * @param waits tells who waits here for the bus to change
+   * @param waits states which processes wait here for the bus to change
    */
   constructor(app: BellApp, bell: Pick<WakeUp, 'ring'>, waits: Pick<Answers, 'awaited'>) {
     this.#app = app;
@@ -95,17 +95,17 @@ export class FarBell {
     if (config !== undefined) this.#open(config, origin ?? '');
   }
 
-  /** A fetch begins. */
+  /** Records that a fetch starts. */
   begin(): void {
     if (this.#line !== undefined) this.#fetches.begin();
   }
 
-  /** A fetch is over. @param isNew whether it brought anything */
+  /** Records that a fetch is over. @param isNew whether it brought anything */
   end(isNew: boolean): void {
     if (this.#line !== undefined) this.#fetches.end(isNew);
   }
 
-  /** Tells the other machines of a push. @param tip where the entries are on the bus */
+  /** Notifies the other machines of a push. @param tip a commit that contains the entries */
   tell(tip: string, entries: readonly OutboxEntry[]): void {
     const line = this.#line;
     if (line?.canSay !== true) return;
@@ -120,7 +120,7 @@ export class FarBell {
     );
   }
 
-  /** Tells the other machines how this one is. */
+  /** Notifies the other machines of the state of this one. */
   beat(heartbeat: Heartbeat): void {
     if (this.#line?.canSay !== true) return;
     const actors = [...(this.#app.hosts.active?.actors.keys() ?? [])];
@@ -149,7 +149,7 @@ export class FarBell {
       this.#state = { servers };
       log('bell_up', { servers });
       this.#machines?.again();
-      // What was said before is not heard any more.
+      // Messages sent before are not received any more.
       this.#fetches.rung();
     });
     line.events.on('down', (reason) => {
@@ -185,7 +185,7 @@ export class FarBell {
     if (ring === undefined) return;
     const { hosts } = this.#app;
     const self = hosts.active?.alias;
-    // Whoever waits here for the bus to change, such as a person in a chat, is served by no host file.
+    // A process that waits here for the bus to change, such as a person in a chat, is served by no host file.
     const isAwaited = this.#waits.awaited > 0;
     if (isAwaited || (self !== undefined && ring.hosts.includes(self)))
       this.#fetches.rung(ring.tip);
@@ -202,14 +202,14 @@ export class FarBell {
   }
 }
 
-/** The most messages of a push that are looked at; with more, everybody is told. */
+/** Most messages of a push that are looked at; with more, every host is notified. */
 const MOST_MESSAGES = 500;
 
 /**
- * The hosts that serve somebody to whom one of some entries is addressed: those that may have to start
- * a run, end one, or go on with one.
+ * Returns the hosts that serve somebody to whom one of some entries is addressed: those that may have to start a run,
+ * end one, or go on with one.
  *
- * @param tip where the entries are on the bus
+ * @param tip a commit that contains the entries
  * @param self the host that pushed them, which knows of them
  */
 async function namedHosts(
@@ -247,13 +247,13 @@ async function namedHosts(
 /** The least time between two fetches that bring nothing, in milliseconds. */
 const BETWEEN_FALSE_MS = 1000;
 
-/** Runs something after some milliseconds, unless what it returns is called before that. */
+/** Runs a function after some milliseconds, unless the returned function is called before. */
 export type Later = (ms: number, run: () => void) => () => void;
 
 /**
- * Decides when what others say leads to a fetch. A ring may be false: anybody who reaches the server can
- * ring. So a fetch that a ring has led to and that brought nothing puts off the next one to a second after
- * it; those that bring news are as many as there is news.
+ * Decides when notifications of other machines lead to a fetch. A ring may be false: anybody who reaches the server
+ * can ring. So a fetch that a ring has led to and that brought nothing puts off the next one to a second after it;
+ * those that bring news are as many as there is news.
  */
 export class RungFetches {
   readonly #fetch: (tip: string | undefined) => void;
@@ -261,16 +261,16 @@ export class RungFetches {
   readonly #now: () => number;
   readonly #later: Later;
   #lastFalse = -Infinity;
-  /** Takes back what is to be asked for later. */
+  /** Cancels the next request. */
   #cancel: (() => void) | undefined;
   #wanted: string | undefined;
-  /** A fetch is asked for, and has not begun. */
+  /** Whether a fetch was requested and has not started. */
   #isAsked = false;
   /** A fetch that was asked for is under way. */
   #isUnderWay = false;
 
   /**
-   * @param fetch asks for a fetch, which begins some time after that; it is told what there should be
+   * @param fetch requests a fetch, which starts some time after that; it receives the commit that should be there
    * @param known the commit up to which everything is known
    * @param now milliseconds of any clock
    * @param later waits in the time of the machine, unless another one is given
@@ -287,7 +287,7 @@ export class RungFetches {
     this.#later = later;
   }
 
-  /** Somebody says that the bus is at this commit; without one, that there may be news. */
+  /** Records a notification that the bus is at this commit; without one, that there may be news. */
   rung(tip?: string): void {
     if (tip !== undefined && tip === this.#known()) return;
     this.#wanted = tip ?? '';
@@ -301,14 +301,14 @@ export class RungFetches {
       });
   }
 
-  /** A fetch begins, whoever asked for it. */
+  /** Records that a fetch starts, for whatever reason. */
   begin(): void {
     this.#isUnderWay = this.#isAsked;
     this.#isAsked = false;
     this.#wanted = undefined;
   }
 
-  /** It is over. @param isNew whether it brought anything */
+  /** Records that it is over. @param isNew whether it brought anything */
   end(isNew: boolean): void {
     if (this.#isUnderWay && !isNew) this.#lastFalse = this.#now();
     this.#isUnderWay = false;

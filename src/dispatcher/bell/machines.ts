@@ -4,13 +4,13 @@ import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /**
- * How long a change has to last until it is said, in milliseconds: all machines hear it, at a moment when
- * those that have mail need the time, and a short run is over before anybody could look at it.
+ * Milliseconds for which a change has to last before it is sent: all machines receive it, at a moment when those that
+ * have mail need the time, and a short run is over before anybody could look at it.
  */
 const LASTING_MS = 1000;
 /** The usual time between two beats of one machine, in milliseconds. */
 const USUAL_MS = 30_000;
-/** What was heard longer ago than this is forgotten, in milliseconds. */
+/** Milliseconds after which a report is forgotten. */
 const FORGET_MS = 24 * 3_600_000;
 /** The most machines that are remembered. */
 const MOST = 1000;
@@ -23,9 +23,10 @@ const INDENT = 5;
 type Declared = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * What other machines say of themselves. Anybody may say it in their place, so only what has the alias of a
- * host of the transport is remembered, and only the names of actors that its file declares: nobody can make
- * a machine or an actor appear that is not there. Beyond a fixed size, whoever was silent longest is forgotten.
+ * Reports of other machines about themselves. Anybody may send one in their place, so only those with the alias of a
+ * host of the transport are remembered, and only the names of actors that its file declares: nobody can make a
+ * machine or an actor appear that is not there. Beyond a fixed size, the machine that was silent longest is
+ * forgotten.
  */
 export class Machines {
   readonly #transport: Transport;
@@ -35,7 +36,7 @@ export class Machines {
   #bytes = 0;
   #known: { tip: string; declared: Promise<Declared> } | undefined;
   #said: { text: string; at: number } | undefined;
-  /** Since when this machine differs from what it said. */
+  /** Time since which this machine differs from its last report. */
   #differs: number | undefined;
 
   constructor(transport: Transport, now: () => Date) {
@@ -77,8 +78,7 @@ export class Machines {
   }
 
   /**
-   * What this machine has to say of itself, if it is time: at first, when something has changed for a while,
-   * and now and then.
+   * Returns this machine's report, if it is due: at first, when something has changed for a while, and now and then.
    *
    * @param now milliseconds of any clock
    */
@@ -103,7 +103,7 @@ export class Machines {
     return text;
   }
 
-  /** What was said may not have been heard: it is said again at the next opportunity. */
+  /** Marks the last report as possibly not received: it is sent again at the next opportunity. */
   again(): void {
     this.#said = undefined;
   }
@@ -116,7 +116,10 @@ export class Machines {
   }
 }
 
-/** An alias that several files claim has the actors of all, since which one counts decides nothing here. */
+/**
+ * Returns the actors that an alias declares: all actors if several files claim it, since which one counts decides
+ * nothing here.
+ */
 function declaredBy(hosts: readonly HostEntry[]): Declared {
   const declared = new Map<string, Set<string>>();
   for (const { result } of hosts) {

@@ -9,8 +9,8 @@ interface Mail {
 }
 
 /**
- * The mail of this machine that waits for a decision, or was approved and waits for its run. What is on disk
- * is read once: only the dispatcher writes it.
+ * Mail of this machine that waits for a decision, or was approved and waits for its run. The files are read once:
+ * only the dispatcher writes it.
  */
 export class Gated {
   readonly #gates: Gates;
@@ -21,7 +21,7 @@ export class Gated {
     this.#gates = gates;
   }
 
-  /** Reads what is on disk, the first time it is called. */
+  /** Reads the files, the first time it is called. */
   async load(): Promise<void> {
     if (this.#isLoaded) return;
     for (const gate of await this.#gates.all()) this.#known.set(gate.id, gate);
@@ -54,7 +54,7 @@ export class Gated {
     );
   }
 
-  /** The gate at which exactly this mail is; the newest, if a crash has left two. */
+  /** Returns the gate of exactly this mail; the newest, if a crash has left two. */
   of({ actor, channel, messages }: Mail): Gate | undefined {
     return this.all.findLast(
       (gate) => gate.actor === actor && gate.channel === channel && isSame(gate.messages, messages),
@@ -62,8 +62,8 @@ export class Gated {
   }
 
   /**
-   * The approval by which a run may do what it proposed: of exactly this mail, in this tier, by whom the
-   * tier lets decide.
+   * Returns the approval by which a run may carry out its proposal: of exactly this mail, in this tier, by somebody
+   * whom the tier lets decide.
    */
   approved(mail: Mail, tier: Pick<Tier, 'name' | 'gate'>): Gate | undefined {
     const gate = this.of(mail);
@@ -79,7 +79,7 @@ export class Gated {
   }
 }
 
-/** Whether a gate is still what its tier asks for. */
+/** Whether a gate still matches the settings of its tier. */
 export function isOf(gate: Gate, tier: Pick<Tier, 'name' | 'gate'>): boolean {
   return gate.tier === tier.name && gate.gate === tier.gate;
 }

@@ -10,7 +10,7 @@ import type { Transport } from '../../transport/transport.ts';
 
 type ProposalApp = Pick<App, 'outbox' | 'now' | 'newId' | 'suffix'>;
 
-/** The message that tells the approver, wherever they are, that a plan waits for nobody any more. */
+/** Returns the message that reports to the approver, wherever they are, that no mail waits for a plan any more. */
 function takesBack(app: ProposalApp, host: string, gate: Gate, why: string): Commit {
   const { actor, proposal, approver } = gate;
   const target = { relPath: proposal.relPath, message: { to: [{ name: approver }] } };
@@ -23,7 +23,7 @@ function takesBack(app: ProposalApp, host: string, gate: Gate, why: string): Com
  * Puts into the outbox that nothing is to be decided any more.
  *
  * @param host the alias of this machine
- * @returns the id of the entry, which is the same however often this is begun anew
+ * @returns the id of the entry, which is the same however often this is repeated
  */
 export async function takeBack(
   app: ProposalApp,
@@ -36,10 +36,10 @@ export async function takeBack(
   return id;
 }
 
-/** How the proposal of a gate stands on the bus. */
+/** State of a gate's proposal on the bus. */
 export type Standing = 'as_written' | 'on_its_way' | 'removed' | 'changed';
 
-/** Compares what the bus has at the place of a proposal with what this machine has written there. */
+/** Compares the file on the bus at the path of a proposal with the one that this machine has written there. */
 export async function standingOf(
   { transport, outbox }: { transport: Transport; outbox: Outbox },
   tip: string,
@@ -57,8 +57,8 @@ export async function standingOf(
 }
 
 /**
- * The same plan, proposed once more under a new name, because somebody has changed or removed the message
- * with it: what is at its place now cannot be decided on, and what this machine has written is shown nowhere.
+ * Proposes the same plan once more under a new name, because somebody has changed or removed the message with it: the
+ * file at its path now cannot be decided on, and the one that this machine has written is shown nowhere.
  *
  * @param host the alias of this machine
  * @returns undefined where the proposal cannot be read from the gate, which this machine has written
@@ -79,7 +79,7 @@ export function proposedAnew(app: ProposalApp, host: string, gate: Gate): Gate |
   };
 }
 
-/** A gate whose messages have to be put into the outbox. */
+/** Returns a gate whose messages have to be put into the outbox. */
 function unannounced(gate: Gate): Gate {
   const copy = { ...gate };
   delete copy.announced;

@@ -9,7 +9,7 @@ import { SharedAliasCheck } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
-/** What {@link Deliveries} works on. */
+/** Dependencies of {@link Deliveries}. */
 interface DeliveriesApp extends ResumeApp {
   cursors: Cursors;
 }
@@ -18,12 +18,12 @@ interface DeliveriesApp extends ResumeApp {
 const MAX_READ_AGAIN = 100;
 
 /**
- * What is to be delivered on this host: mailboxes in memory, cursors on disk.
+ * Deliveries of this host: mailboxes in memory, cursors on disk.
  *
- * Crash order: a delivery leaves its mailbox (`settle`) only after its outcome is durable, as a
- * reply on the remote, a dead letter, or a recorded silence. Cursors are computed from the
- * mailboxes and saved after that. So after a crash before the save, the next start looks again at messages
- * after the older cursor, where `Known` and the actor's own answers show what is handled.
+ * Crash order: a delivery leaves its mailbox (`settle`) only after its outcome is durable, as a reply on the remote,
+ * a dead letter, or a recorded silence. Cursors are computed from the mailboxes and saved after that. So after a
+ * crash before the save, the next start looks again at messages after the older cursor, where `Known` and the actor's
+ * own answers show which ones are handled.
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
@@ -33,10 +33,10 @@ export class Deliveries {
   readonly #lost: LostHistory;
   /** Commits that we have pushed since the bus last answered, in addition to its answer. */
   readonly #pastTips: string[] = [];
-  /** How many of them were pushed before the pending request: its answer must contain them. */
+  /** Number of them pushed before the pending request: its answer must contain them. */
   #asked = 0;
   readonly reports: ScanReports;
-  /** What the bus was known to contain before this process asked it. */
+  /** Tip that the bus was known to have before this process asked it. */
   #before: string | undefined;
   #readAgainAt = 0;
   #stored: Map<string, ActorCursors> | undefined;
@@ -49,7 +49,7 @@ export class Deliveries {
     this.aliases = new SharedAliasCheck(app);
   }
 
-  /** Called before a fetch: its answer must contain what was pushed before. */
+  /** Notes the pushes before a fetch: its answer must contain them. Called before the fetch. */
   async foresee(): Promise<void> {
     this.#asked = this.#pastTips.length;
     if (this.mailboxes.scanned === undefined) this.#before ??= await this.#app.transport.tip();
@@ -81,9 +81,9 @@ export class Deliveries {
       if (scan !== undefined && isArchived) this.reports.archived(tip, scan);
       if (scan === undefined) continue;
       this.reports.say(scan);
-      // What was written since the cursor without a record of it: this state is older than the machine.
+      // Messages written since the cursor without a record of them: this state is older than the machine.
       if (since !== '') await this.aliases.look(host, scan);
-      // What was archived comes back marked.
+      // Archived messages come back marked.
       if (!isArchived) await this.#app.settled.gone(scan.removed);
     }
     await this.#lost.over();
@@ -91,7 +91,7 @@ export class Deliveries {
     passed('scanned');
   }
 
-  /** What the bus contained before this process asked it. */
+  /** Returns the tips that the bus had before this process asked it. */
   async #tipsBefore(tip: string): Promise<string[]> {
     const seen = await this.#app.cursors.newestSeen();
     const unseen = await this.#lost.unseen(tip);
@@ -104,11 +104,11 @@ export class Deliveries {
   }
 
   /**
-   * Scans what was added since the last scan.
+   * Scans the messages added since the last scan.
    *
-   * @param isNews whether the bus was asked after {@link foresee} and answered `tip`. Only such a
-   *   tip can show that history was rewritten: a tip known before may be older than what we, or
-   *   another clone on our behalf, have pushed since
+   * @param isNews whether the bus was asked after {@link foresee} and answered `tip`. Only such a tip can show that
+   * history was rewritten: a tip known before may be older than the pushes since then of ours, or of another clone on
+   * our behalf
    */
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
@@ -117,8 +117,7 @@ export class Deliveries {
     this.#pastTips.unshift(...unseen);
     const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
-    // Without an answer the tip may be older than what was pushed since, so it must contain all of
-    // that.
+    // Without an answer the tip may be older than the pushes since, so it must contain all of them.
     const pastTips = isNews ? this.#pastTips.slice(0, asked) : [...this.#pastTips];
     const isSame = from === tip && !pastTips.some((commit) => commit !== tip);
     const scan = isSame ? undefined : await this.#takeIn(host, from, pastTips, tip, isNews);
@@ -170,8 +169,8 @@ export class Deliveries {
   }
 
   /**
-   * Ignores everything scanned so far (protocol.md §5): delivers what is unanswered by the current
-   * record and was not settled here, and publishes again what this machine wrote and the new history lacks.
+   * Ignores everything scanned so far (protocol.md §5): delivers messages that are unanswered by the current record
+   * and were not settled here, and publishes messages of this machine again that the new history lacks.
    */
   async #afterRewrite(
     audience: { host: string; actors: string[] },
@@ -221,7 +220,7 @@ export class Deliveries {
 
   /**
    * Takes deliveries out of their mailbox, and moves the cursors: nothing was made of them, so that a scan which
-   * finds them back delivers them, or the outbox has what settles them.
+   * finds them back delivers them, or the outbox has the entries that settle them.
    */
   async leave(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
     this.mailboxes.settle(actor, channel, relPaths);
@@ -233,7 +232,7 @@ export class Deliveries {
     const write = async (): Promise<void> => {
       const through = this.mailboxes.scanned;
       if (through === undefined) return;
-      // Of others than these, what was stored is kept.
+      // Of other messages, the stored state stays.
       this.#stored = new Map(this.#stored);
       for (const actor of this.#active)
         this.#stored.set(actor, { through, channels: this.mailboxes.cursors(actor) });

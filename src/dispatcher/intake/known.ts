@@ -3,9 +3,8 @@ import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import { settledBy, type OutboxEntry } from '../../state/outbox.ts';
 
 /**
- * What this machine's own state knows about deliveries: they are settled, whatever became of their answers
- * on the bus; their answer is in the outbox, or they are dead letters. What the bus shows of them is
- * examined in `still-open.ts`.
+ * Knowledge of this machine's own state about deliveries: they are settled, whether or not their answers are on the
+ * bus; their answer is in the outbox, or they are dead letters. The record of the bus is examined in `still-open.ts`.
  */
 export class Known {
   readonly #app: Pick<DispatcherApp, 'outbox' | 'deadLetters' | 'settled'>;
@@ -21,10 +20,10 @@ export class Known {
   }
 
   /**
-   * Looks at what waits before a scan, as another process may publish an answer that the scan does not see: what it
-   * has taken out of the outbox by then is settled.
+   * Reads the waiting entries before a scan, as another process may publish an answer that the scan does not see:
+   * deliveries whose answers left the outbox by then are settled.
    *
-   * @returns the states of what the scan has found: settled since is settled then
+   * @returns the states of the deliveries that the scan has found: those settled since are settled then
    */
   async states(): Promise<StatesOf> {
     const { outbox, deadLetters, settled } = this.#app;
@@ -38,8 +37,8 @@ export class Known {
     }
     return async (deliveries) => {
       if (deliveries.length === 0) return () => 'pending';
-      // Last, as what a run leaves is there before its messages leave the mailbox. A person decides what is aside
-      // or held, and no CLI is run for it again.
+      // Last, as the results of a run are there before its messages leave the mailbox. A person decides on mail that
+      // is aside or held, and no CLI is run for it again.
       const found = [outbox.aside(), outbox.held(), deadLetters.all()] as const;
       const [[aside, held, letters], done] = await Promise.all([
         Promise.all(found),
@@ -67,7 +66,7 @@ export type StatesOf = (
   deliveries: readonly Delivery[],
 ) => Promise<(delivery: Delivery) => DeliveryState>;
 
-/** A key that identifies a delivery among all deliveries of a host. */
+/** Returns a key that identifies a delivery among all deliveries of a host. */
 export function keyOf({
   actor,
   channel,

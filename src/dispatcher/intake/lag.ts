@@ -3,9 +3,9 @@ import type { DispatcherApp } from '../../bus/app.ts';
 const REASON = 'the remote shows an older state than before; waiting for what it has shown already';
 
 /**
- * Tells a remote that answers with an older state for a while, as one of several mirrors does that lag, from a branch
- * that was set back. The older state has to be a part of the history that was known, and nothing else: as soon as
- * anything stands on it, or when it stays for as long as its patience, the branch was set back.
+ * Distinguishes a remote that answers with an older state for a while, as one of several lagging mirrors does, from a
+ * branch that was set back. The older state has to be a part of the history that was known, and nothing else: as soon
+ * as anything stands on it, or when it stays for as long as its patience, the branch was set back.
  */
 export class Lag {
   readonly #app: Pick<DispatcherApp, 'transport' | 'log' | 'now'>;
@@ -20,9 +20,9 @@ export class Lag {
   }
 
   /**
-   * What to wait for instead of going by what the remote shows.
+   * Returns the commit to wait for instead of following the tip that the remote shows.
    *
-   * @param known what the branch was known to be at before the remote was asked, the newest first
+   * @param known the commits at which the branch was known to be before the remote was asked, the newest first
    * @returns the commit that it has shown before; undefined to go by `tip`
    */
   async insteadOf(tip: string, known: readonly string[]): Promise<string | undefined> {
@@ -39,7 +39,7 @@ export class Lag {
     return newest;
   }
 
-  /** The first of some commits to which history goes on from `tip`. */
+  /** Returns the first of some commits to which history goes on from `tip`. */
   async #newerOf(commits: readonly string[], tip: string): Promise<string | undefined> {
     const { transport } = this.#app;
     for (const commit of new Set(commits)) {

@@ -5,19 +5,22 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Writing } from '../../state/written.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** What a rewritten history has removed. */
+/** Files that a rewritten history has removed. */
 export interface LostCommits {
-  /** What this machine wrote and has to publish again, oldest first. */
+  /** Files that this machine wrote and has to publish again, oldest first. */
   again: Omit<OutboxEntry, 'id'>[];
-  /** How many files these are. */
+  /** Number of these files. */
   back: number;
-  /** How many more messages are gone: those of other machines, and those removed on purpose. */
+  /** Number of other messages that are gone: those of other machines, and those removed on purpose. */
   gone: number;
   /** Paths of all messages that are now missing. */
   missing: string[];
-  /** Paths of what was taken out on purpose: one by one, or all that is missing. */
+  /** Paths of files removed on purpose: one by one, or all that are missing. */
   takenOut: string[];
-  /** How many more files this machine wrote than are published again at once: a person judges of them. */
+  /**
+   * Number of further files that this machine wrote, beyond those that are published again at once: a person decides
+   * on them.
+   */
   left: number;
 }
 
@@ -30,18 +33,17 @@ const MANY_COMMITS = 100_000;
 /**
  * Compares the bus with what it contained before its history was rewritten.
  *
- * A branch that was set back (because a backup was restored, or an older clone was pushed by force)
- * has lost everything after a point: nothing that this machine wrote after it is there any more,
- * and all of that is published again (protocol.md §5). A history from which somebody removed a
- * message on purpose still has the rest and is left alone: what vanished is only counted. What this
- * machine itself has brought to the new history does not count as the rest: it was waiting in the
- * outbox, was published again, or is from before the loss. If this machine saw the branch at one of
- * the tip's new commits before, the branch was certainly set back; where two histories have nothing
- * in common, this is the only sign of it.
+ * A branch that was set back (because a backup was restored, or an older clone was pushed by force) has lost
+ * everything after a point: nothing that this machine wrote after it is there any more, and all of that is published
+ * again (protocol.md §5). A history from which somebody removed a message on purpose still has the rest and is left
+ * alone: lost files are only counted. Files that this machine itself has brought to the new history do not count as
+ * the rest: they were waiting in the outbox, were published again, or are from before the loss. If this machine saw
+ * the branch at one of the tip's new commits before, the branch was certainly set back; where two histories have
+ * nothing in common, this is the only sign of it.
  *
  * @param before the commits at which this machine saw the branch before it saw it at `from`
- * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person
- *   wants back all that is gone, however much it is and whatever is left
+ * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person wants
+ * all of it back, however much it is and whatever else is left
  */
 export async function findLost(
   { transport, written }: Pick<App, 'transport' | 'written'>,
@@ -82,14 +84,14 @@ export async function findLost(
   return { again, back: back.length, gone, missing, takenOut, left };
 }
 
-/** What commits since another one have removed one by one: it was not lost, and stays out. */
+/** Returns the paths that commits since another one have removed one by one: these were not lost, and stay out. */
 async function removedSince(transport: Transport, since: string, tip: string): Promise<string[]> {
   const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
   const range = [`${since}..${tip}`, '--', CHANNELS, MEMORIES];
   return (await transport.git(['log', ...form, ...range])).split('\0');
 }
 
-/** Keeps, of what another history contained, what is for channels that exist here or come back with it. */
+/** Selects the files of another history that belong to channels that exist here or come back with them. */
 async function keepAtHome(
   transport: Transport,
   tip: string,
@@ -105,9 +107,9 @@ async function keepAtHome(
 }
 
 /**
- * Makes the entries that publish files again as they stood in the lost history: what was changed after it was
- * written stays so. Their bytes, and those of the files that they bring along, are still in git here. What was many
- * files in one commit is so again: for each commit git rewrites the folders above them.
+ * Makes the entries that publish files again as they stood in the lost history: changes after their writing stay.
+ * Their bytes, and those of the files that they bring along, are still in git here. Many files of one commit are one
+ * commit again: for each commit git rewrites the folders above them.
  */
 async function entriesOf(
   transport: Transport,
@@ -150,7 +152,10 @@ function isMessage(path: string): boolean {
   return placeOf(path).kind === 'message';
 }
 
-/** The files of channels and notes that one commit has and another has not: by path, the names of their contents. */
+/**
+ * Returns the files of channels and notes that one commit has and another has not: by path, the names of their
+ * contents.
+ */
 async function addedFiles(
   transport: Transport,
   before: string,

@@ -5,7 +5,7 @@ import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-l
 import type { LogPlace, RefMove } from '../../transport/transport.ts';
 import { findLost, type LostCommits } from './lost-commits.ts';
 
-/** What {@link LostHistory} works on. */
+/** Dependencies of {@link LostHistory}. */
 export interface LostHistoryApp extends Pick<
   DispatcherApp,
   'transport' | 'written' | 'settled' | 'log'
@@ -20,9 +20,9 @@ export class LostHistory {
   readonly #app: LostHistoryApp;
   /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
-  /** By the last commit of a history and the tip: what is found is looked at before it is brought back. */
+  /** Findings by the last commit of a history and the tip, which are looked at before files are published again. */
   readonly #found = new Map<string, LostCommits>();
-  /** How far the log of the tips before each set-back was read. */
+  /** Position up to which the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
   /** The last move that was read since then, if a set-back was among them. */
   #last: RefMove | undefined;
@@ -46,7 +46,7 @@ export class LostHistory {
     return lost;
   }
 
-  /** What moved the branch since it was looked at, by this process or by one before it. */
+  /** Returns the moves of the branch since the last look, by this process or by one before it. */
   async #moves(): Promise<RefMove[]> {
     const { transport, cursors } = this.#app;
     const before = this.#place;
@@ -59,9 +59,8 @@ export class LostHistory {
   }
 
   /**
-   * Reports that a history was rewritten, and puts what vanished with it and is to be published
-   * again into the outbox; see {@link findLost}. Does so once for each last commit of a history,
-   * until the rewrite is {@link over}.
+   * Reports that a history was rewritten, and puts the lost files that are to be published again into the outbox; see
+   * {@link findLost}. Does so once for each last commit of a history, until the rewrite is {@link over}.
    */
   async bringBack(from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
@@ -81,8 +80,8 @@ export class LostHistory {
   }
 
   /**
-   * What vanished between a history and the tip, which need not be what replaced it: what somebody
-   * had taken out of it on purpose stays out when the branch is set back later.
+   * Returns the files lost between a history and the tip, which need not be the one that replaced it: files that
+   * somebody had removed from it on purpose stay out when the branch is set back later.
    */
   async #vanished(from: string, tip: string): Promise<LostCommits> {
     const pair = `${from} ${tip}`;

@@ -29,9 +29,9 @@ type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
  */
 export class MissingParents {
   readonly #app: MissingParentsApp;
-  /** What is to be handled again. */
+  /** Deliveries to be handled again. */
   readonly #again = new Set<string>();
-  /** What a current run handles: it reads what is there, and reports what it lacked. */
+  /** Deliveries that a current run handles: it reads what is there, and reports its missing parents. */
   readonly #underWay = new Set<string>();
 
   constructor(app: MissingParentsApp) {
@@ -46,14 +46,14 @@ export class MissingParents {
     for (const key of keysOf(batch)) this.#underWay.delete(key);
   }
 
-  /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
+  /** Records the missing parents of a run before its outcome is recorded: they may come back after a crash. */
   async note(run: IncompleteRun): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_MISSING);
     if (lacking.length > 0) await this.#app.settled.lacked({ ...run, lacking });
   }
 
   /**
-   * Called after that: the batch was handled again, or is no longer there.
+   * Records, after that, that the batch was handled again, or is no longer there.
    *
    * @param run undefined when the batch is no longer there
    * @param isRest whether the whole batch consists of answers that {@link markBack} has marked
@@ -72,10 +72,10 @@ export class MissingParents {
   }
 
   /**
-   * The deliveries to make again, except those that a run or an operator is handling, and those for
-   * a question whose answer waits to be published.
+   * Returns the deliveries to make again, except those that a run or an operator is handling, and those for a
+   * question whose answer waits to be published.
    *
-   * @param lacking paths of messages that may be back; undefined for all that any run lacked
+   * @param lacking paths of messages that may be back; undefined for the missing parents of all runs
    */
   async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
     const runs = (await this.#app.settled.without(lacking && new Set(lacking))).filter(
@@ -97,7 +97,10 @@ export class MissingParents {
     return [...due.values()];
   }
 
-  /** The messages at these paths that exist and that actors have not answered, nor have on record to have. */
+  /**
+   * Returns the messages at these paths that exist and that actors have not answered, nor have a record of having
+   * answered.
+   */
   async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
     const standing = await this.#app.transport.standing(tip, [...new Set(paths)]);
     const places = [...standing].flatMap((path) => {
@@ -124,7 +127,7 @@ export class MissingParents {
     mailboxes.addAgain(due, stateOf);
   }
 
-  /** Called after a run, because what it lacked may have come back while it ran. */
+  /** Completes the look after a run, because its missing parents may have come back while it ran. */
   async complete(
     mailboxes: Mailboxes,
     audience: Audience,
@@ -165,7 +168,7 @@ export class MissingParents {
     for (const one of answers) {
       if (!again.has(one) && !silent.has(one)) continue;
       if (!isMeant(again.has(one))) continue;
-      // What this machine has answered is not completed anew, though its answer be gone.
+      // A message that this machine has answered is not completed again, even if its answer is gone.
       const lookup = await reader.chain(tip, one.channel, [one]);
       const questions = openQuestions(one, one.actor, lookup).map(({ relPath }) => ({
         actor: one.actor,
@@ -183,7 +186,7 @@ export class MissingParents {
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
         for (const named of questionsOf(file))
           waiting.add(keyOf({ actor: delivery?.actor ?? '', ...named }));
-    // What has left the outbox since is on record.
+    // Entries that left the outbox since then are on record.
     const answered = await settled.of('answered', questions);
     for (const one of questions) if (waiting.has(keyOf(one))) answered.add(one);
     return answered;

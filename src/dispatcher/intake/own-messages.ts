@@ -2,7 +2,7 @@ import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/layout.ts';
 import { seenFrom } from '../../protocol/causality.ts';
 
-/** The most message names that are kept from other channels; one header can name hundreds. */
+/** Most message names that are stored from other channels; one header can name hundreds. */
 const MAX_INTO = 1_000_000;
 
 /** A message and its channel. */
@@ -29,8 +29,8 @@ export class OwnMessages {
   }
 
   /**
-   * The actor's messages in a channel, and those of its messages in other channels that name a
-   * message of this channel, with names relative to this channel.
+   * Returns the actor's messages in a channel, and those of its messages in other channels that name a message of
+   * this channel, with names relative to this channel.
    *
    * @param others channels of which all messages count
    */

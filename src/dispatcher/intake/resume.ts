@@ -10,7 +10,7 @@ import { scanAdded, scanUnanswered, type Scan, scanAgain, type Audience } from '
 import { OwnMessages } from './own-messages.ts';
 import { byMailbox, stillOpen, openAgain } from './still-open.ts';
 
-/** What is needed to find out what is to be delivered since a machine was last there. */
+/** Dependencies for finding the deliveries since a machine last ran. */
 export interface ResumeApp extends LostHistoryApp, Pick<DispatcherApp, 'reader'> {
   known: Known;
   lacking: MissingParents;
@@ -27,7 +27,7 @@ export interface Resumed {
   /** Whether the messages found missing were archived. */
   isArchived?: boolean;
   deliveries: Delivery[];
-  /** What is to be delivered again, since what it lacked is back. */
+  /** Deliveries to be made again, since their missing parents are back. */
   due: Delivery[];
   /** Gives the recorded states. */
   statesOf: StatesOf;
@@ -44,8 +44,8 @@ interface Place {
 }
 
 /**
- * Determines what to deliver to actors: what was added since their cursors, or, for actors without
- * a cursor, everything unanswered.
+ * Determines the deliveries to actors: messages added since their cursors, or, for actors without a cursor,
+ * everything unanswered.
  */
 export async function catchUp(
   app: ResumeApp,
@@ -62,13 +62,13 @@ export async function catchUp(
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(from, tip);
-  // What is being published again settles what it settled before.
+  // A message that is being published again settles the same deliveries as before.
   const statesOf = await known.states();
   const found: Resumed[] = [];
   for (const actor of actors) {
     const audience = { host, actors: [actor] };
     const cursor = stored.get(actor);
-    // A cursor into a history that no longer exists says nothing.
+    // A cursor into a history that no longer exists proves nothing.
     if (cursor === undefined || history.kind === 'rewritten') {
       const isNew = cursor === undefined && app.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(app, audience, tip);
@@ -110,19 +110,19 @@ export async function catchUp(
   return found;
 }
 
-/** A delivery that may complete a goal is pending, whatever its recorded state. */
+/** Returns the state of a delivery: one that may complete a goal is pending, whatever its recorded state. */
 export function orRest(
   stateOf: (one: Delivery) => DeliveryState,
 ): (one: Delivery) => DeliveryState {
   return (one) => (one.rest === true ? 'pending' : stateOf(one));
 }
 
-/** The commits of an actor's cursors. */
+/** Returns the commits of an actor's cursors. */
 function commitsOf({ through, channels }: ActorCursors): string[] {
   return [...new Set([through, ...Object.values(channels)])];
 }
 
-/** What was added since a cursor and was not answered by this host, as far as the record shows. */
+/** Returns the deliveries added since a cursor that this host has not answered, as far as the record shows. */
 async function openSince(
   app: ResumeApp,
   waking: readonly Delivery[],
@@ -160,18 +160,18 @@ interface ReappearedApp extends Pick<DispatcherApp, 'transport' | 'reader' | 'se
   lacking: MissingParents;
 }
 
-/** What a scan found that may have been delivered before. */
+/** Deliveries of a scan that may have been made before. */
 interface Reappeared {
   back: ReadonlySet<Delivery>;
-  /** What of it is unanswered. */
+  /** The unanswered ones among them. */
   open: ReadonlySet<Delivery>;
   /** Deliveries that were handled without something that is now back. */
   due: Delivery[];
 }
 
 /**
- * Examines what a scan found that had been there before: whether it is unanswered now, and what was
- * handled while it was missing.
+ * Examines the deliveries of a scan that had been on the bus before: whether they are unanswered now, and which were
+ * handled while they were missing.
  */
 export async function lookAtReappeared(
   app: ReappearedApp,
@@ -187,10 +187,9 @@ export async function lookAtReappeared(
 }
 
 /**
- * The deliveries of a scan that may have been made and answered before: messages that were gone and
- * are back, and messages that answer one of ours that is back. The latter may have been there all
- * the time: they woke nobody while the message they answer was gone, so they are looked up and
- * added to the scan.
+ * Returns the deliveries of a scan that may have been made and answered before: messages that were gone and are back,
+ * and messages that answer one of ours that is back. The latter may have been there all the time: they woke nobody
+ * while the message they answer was gone, so they are looked up and added to the scan.
  */
 async function returned(
   app: ReappearedApp,
@@ -206,7 +205,7 @@ async function returned(
     const ours = await settled.back(messages.map(({ relPath }) => ({ channel, relPath })));
     if (ours.size === 0) continue;
     const asked = new Set([...ours].map(({ relPath }) => relPath));
-    // They may stand anywhere: the clock of whoever answered may be days behind.
+    // They may stand anywhere: the clock of the answering host may be days behind.
     for await (const some of reader.headers(tip, channel))
       for (const { relPath, message } of some)
         if (

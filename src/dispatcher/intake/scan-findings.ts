@@ -21,12 +21,9 @@ export interface CancelFound extends Located {
   unserved?: string;
 }
 
-/** What a scan found, in commit order. */
+/** Findings of a scan, in commit order. */
 export interface Scan {
-  /**
-   * A message whose content is missing does not tell whom it is for, so it is delivered to every
-   * actor.
-   */
+  /** A message whose content is missing does not show its addressee, so it is delivered to every actor. */
   deliveries: Delivery[];
   /** Messages that the actors of this host wrote on this host, by channel. */
   own: Map<string, Located[]>;
@@ -39,7 +36,7 @@ export interface Scan {
   changed: Findings<{ path: string; change: 'edited' | 'deleted' }>;
   /** Paths of deleted messages; such a message may be added again later. */
   removed: string[];
-  /** Messages that were kept away only by an `@host` (protocol.md §3). */
+  /** Messages that did not reach an actor only because of an `@host` (protocol.md §3). */
   skipped: (MessageRef & { actor: string })[];
   /** Whether files changed that configure runs: hosts, profiles, upstream. */
   configured: boolean;

@@ -22,7 +22,7 @@ export class ScanReports {
     this.#log = log;
   }
 
-  /** Logs malformed files, changed files, and messages that only an `@host` kept away. */
+  /** Logs malformed files, changed files, and messages that did not reach an actor only because of an `@host`. */
   say(scan: Scan): void {
     this.cancels.push(...scan.cancels);
     const unread = scan.unread.map(({ channel, relPath }) => ({

@@ -42,10 +42,7 @@ interface Read extends Located {
   bytes: number;
 }
 
-/**
- * Reads what was added between two commits and finds whom it wakes; the cost grows with what is
- * new.
- */
+/** Reads the messages added between two commits and finds whom they wake; the cost grows with their number. */
 export async function scanAdded(
   sources: Sources,
   audience: Audience,
@@ -81,9 +78,9 @@ export async function scanAdded(
 }
 
 /**
- * Reads whole channels and finds what is still unanswered (protocol.md §5): used for an actor that
- * has no cursor or has lost it. However large the transport is, memory holds only the headers of
- * what these actors wrote or were sent; bodies are read again at dispatch.
+ * Reads whole channels and finds the messages still unanswered (protocol.md §5): used for an actor that has no cursor
+ * or has lost it. However large the transport is, memory holds only the headers of the messages that these actors
+ * wrote or received; bodies are read again at dispatch.
  */
 export async function scanUnanswered(
   sources: Sources,
@@ -117,7 +114,7 @@ export async function scanUnanswered(
     }
   }
   const reached = await withoutEarlierBroadcasts(sources, audience.host, tip, pending);
-  // What was cancelled long ago is answered by the notice of that.
+  // A message cancelled long ago is answered by the notice of that.
   const open = new Set(reached.map(({ relPath }) => relPath));
   scan.cancels = scan.cancels.filter(({ message: { cancels = '' } }) => open.has(cancels));
   for (const one of unreadFor(audience, scan)) reached.push(one);
@@ -186,7 +183,7 @@ function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
   );
 }
 
-/** The messages that concern the audience, without their bodies; files are read in portions. */
+/** Returns the messages that matter for the audience, without their bodies; files are read in portions. */
 async function readRelevant(
   reader: MessageReader,
   audience: Audience,

@@ -26,7 +26,7 @@ export class SharedAliasCheck {
     this.#app = app;
   }
 
-  /** What was found since the start; undefined if nothing was found. */
+  /** Finding since the start; undefined if there is none. */
   get found(): SharedAlias | undefined {
     return this.#found;
   }

@@ -24,12 +24,12 @@ export interface StillOpenQuery {
 }
 
 /**
- * Selects from an actor's deliveries in one channel those that are still unanswered by the record
- * (protocol.md §5). The order of two messages is decided by history, never by file names, because a
- * clock may be days behind. Git is asked only where the order matters.
+ * Selects from an actor's deliveries in one channel those that are still unanswered by the record (protocol.md §5).
+ * The order of two messages is decided by history, never by file names, because a clock may be days behind. Git is
+ * asked only where the order matters.
  *
  * @param waking in commit order
- * @param own what the actor wrote on this host
+ * @param own the messages that the actor wrote on this host
  */
 export async function stillOpen<T extends Located>(
   { transport, reader }: Sources,
@@ -67,11 +67,10 @@ export async function stillOpen<T extends Located>(
 }
 
 /**
- * What actors answered on a host, in all channels. A delegated task settles nothing: the run that
- * wrote it may have been killed before its answer.
+ * Returns the answers of actors on a host, in all channels. A delegated task settles nothing: the run that wrote it
+ * may have been killed before its answer.
  *
- * @param from a relPath: the search starts at the day before it; undefined for all messages on the
- *   bus
+ * @param from a relPath: the search starts at the day before it; undefined for all messages on the bus
  */
 export async function answersOf(
   { transport, reader }: Sources,
@@ -100,10 +99,7 @@ export async function answersOf(
   return (actor) => ownOf.get(actor) ?? new OwnMessages();
 }
 
-/**
- * Selects from deliveries made before those that are unanswered now, in whatever channel the
- * answers are.
- */
+/** Selects from deliveries made before those that are unanswered now, in whichever channel the answers are. */
 export async function openAgain(
   sources: Sources,
   again: readonly Delivery[],

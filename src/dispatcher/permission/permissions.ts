@@ -20,7 +20,7 @@ export interface OpenQuestion extends Proposal {
   timeout: number;
 }
 
-/** What came of a question. */
+/** Outcome of a question. */
 export type Outcome =
   | { kind: 'approved' }
   | { kind: 'denied'; note: string }
@@ -29,23 +29,22 @@ export type Outcome =
   /** Nobody needs the answer any more. */
   | { kind: 'ended' };
 
-/** So many decisions that count for nothing are named in the log: anybody can push any number. */
+/** Most ignored decisions that are named in the log: anybody can push any number. */
 const MOST_SAID = 1000;
-/** The most messages of a run that are kept beside its question. */
+/** Most messages of a run that are stored beside its question. */
 const MOST_MESSAGES = 100;
-/** What stands in a decision for which no note was given. */
+/** Text of a denial for which no note was given. */
 const NO_NOTE = 'Denied.';
 /** The most characters of a note that go to a model. */
 const MAX_NOTE = 4000;
 
 /**
- * The questions for permission that wait for a person (work.md, "A person in the loop"), on a whole
- * machine. They live in memory: an answer to a question of a run that is gone finds nobody, and permits
- * nothing.
+ * Questions for permission that wait for a person (work.md, "A person in the loop"), on a whole machine. They live in
+ * memory: an answer to a question of a run that is gone finds nobody, and permits nothing.
  *
- * Crash order: a file that a question is open → the question in the outbox → a decision, or the message
- * that takes the question back in the outbox → the file is removed → the run is told. A start takes back
- * whatever has a file.
+ * Crash order: a file that a question is open → the question in the outbox → a decision, or the message that takes
+ * the question back in the outbox → the file is removed → the run receives the decision. A start takes back each
+ * question that has a file.
  */
 export class Permissions {
   readonly #app: DispatcherApp;
@@ -73,8 +72,8 @@ export class Permissions {
   }
 
   /**
-   * Takes back what a dead dispatcher has left open, once; called before the first run. Of what an older
-   * state had open, and is over since, only the file is removed.
+   * Takes back the questions that a dead dispatcher has left open, once; called before the first run. Of questions
+   * that an older state had open, and that are over since, only the file is removed.
    *
    * @param tip the commit scanned last
    */
@@ -134,7 +133,7 @@ export class Permissions {
   }
 
   /**
-   * Waits for what comes of a question, and puts that on record.
+   * Waits for the outcome of a question, and puts it on record.
    *
    * @param ends aborted when nobody needs the answer any more
    */
@@ -152,7 +151,7 @@ export class Permissions {
   }
 
   /**
-   * Looks for decisions on what is open; costs nothing where nothing is.
+   * Looks for decisions on open questions; costs nothing if there are none.
    *
    * @param tip the commit scanned last
    */
@@ -208,14 +207,14 @@ export class Permissions {
     }
   }
 
-  /** Tells the approver, on record, that a question need not be answered. */
+  /** Notifies the approver, on record, that a question need not be answered. */
   async #takeBack(record: OpenPermission, why: string): Promise<void> {
     const { outbox, now, suffix, log } = this.#app;
     const { id, actor, host, channel, relPath, approver } = record;
     const target = { relPath, message: { to: [{ name: approver }] } };
     const writer = { actor, host, at: now() };
     const message = cancelMessage(target, `No longer needed: ${why}.\n`, writer, { only: false });
-    // The same entry, however often a start that is killed begins again.
+    // The entry is the same, however often a start that is killed runs again.
     const entry = {
       id: `${id}-over`,
       commits: [outgoing(message, channel, host, suffix()).commit],
@@ -238,12 +237,12 @@ export interface AskingRun {
   messages: readonly string[];
   /** Those of them, or behind them, that its questions name. */
   re: readonly string[];
-  /** Who decides. */
+  /** Address of the person who decides. */
   approver: string;
   /** Milliseconds for which a question waits. */
   timeout: number;
-  /** How dangerous a tool call seems. */
+  /** Returns how dangerous a tool call seems. */
   markOf: (tool: string, input: Readonly<Record<string, unknown>>) => Marked;
-  /** Tells who watches the run, in one line. */
+  /** Writes one line for people who watch the run. */
   tell: (text: string) => void;
 }

@@ -11,8 +11,8 @@ import { isRecord } from '../../state/files.ts';
 const ENDED = 'denied: the run comes to its end';
 
 /**
- * The questions for permission of one run. However often and in whatever way it asks: at most five go to a
- * person, each once, and what comes of a question is told to whoever asked it and to nobody else.
+ * Questions for permission of one run. However often and in whatever way it asks, at most five go to a person, each
+ * once, and only the asking process receives the outcome of a question.
  */
 export class RunPermission {
   readonly #run: AskingRun;
@@ -38,7 +38,7 @@ export class RunPermission {
   /**
    * Asks, and waits for the decision. Never rejects.
    *
-   * @param request what came from the run: anything
+   * @param request the untrusted input of the run: anything
    * @param gone aborted when nobody waits for the answer any more
    * @param onDurable called once the request is dealt with as far as it can be without a person
    */
@@ -70,7 +70,7 @@ export class RunPermission {
     return answer;
   }
 
-  /** Takes back what is open: the run is over, or is to end. Resolves once that is on record. */
+  /** Takes back open questions: the run is over, or is to end. Resolves once that is on record. */
   async close(): Promise<void> {
     this.#ended.abort();
     await Promise.all(this.#asked.values());
@@ -122,7 +122,7 @@ export class RunPermission {
   }
 }
 
-/** What came of a question, for who watches. */
+/** Outcomes of a question, for people who watch. */
 const OUTCOMES: Record<Outcome['kind'], string> = {
   approved: 'it is allowed once',
   denied: 'it is denied',
@@ -162,9 +162,9 @@ function fieldsOf(value: unknown): Record<string, unknown> {
     : {};
 }
 
-/** What the dispatcher answers to a run that asks for permission. */
+/** Answer of the dispatcher to a run that asks for permission. */
 export type PermissionAnswer =
-  /** `input`: what was shown to whoever allowed it, as JSON text. */
+  /** `input`: the input that was shown to the person who allowed it, as JSON text. */
   { behavior: 'allow'; input: string } | { behavior: 'deny'; message: string };
 
 /** Reads an answer that came over a socket or from a file; undefined for anything else. */

@@ -13,8 +13,8 @@ export interface Refused {
 }
 
 /**
- * Judges a batch by whose tasks its tier serves (`only_from`, docs/decisions/16-signatures.md); before a run begins, and
- * again when an operator has released its mail.
+ * Judges a batch by the names whose tasks its tier serves (`only_from`, docs/decisions/16-signatures.md); before a
+ * run starts, and again when an operator has released its mail.
  *
  * @returns undefined when all of it is accepted
  * @throws CrosstalkError when nobody can say who has signed it, as without `ssh-keygen`
@@ -44,7 +44,7 @@ function isServedBy({ hosts }: Engine, { actor }: Job): (name: string) => boolea
   return (name) => name === actor || hosts.active?.actors.has(name) === true;
 }
 
-/** What this machine knows of who wrote some messages, whose names are relative to the job's channel. */
+/** Returns this machine's knowledge of the writers of some messages, whose names are relative to the job's channel. */
 async function knownOf(
   engine: Engine,
   job: Job,

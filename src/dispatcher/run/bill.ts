@@ -18,14 +18,14 @@ export interface Ran {
   /** The first message of its thread. */
   thread: MessageRef;
   counted: CountedFor;
-  /** What it might use at most, as far as a budget limits it. */
+  /** Amount that it might use at most, as far as a budget limits it. */
   handed: Handed | undefined;
 }
 
 /**
- * Puts a run on the bill of this machine, whatever came of it, before its outcome is recorded.
+ * Puts a run on the bill of this machine, whatever its outcome, before that is recorded.
  *
- * @param ended undefined if what it said could not be dealt with, so that it is made again
+ * @param ended undefined if its output could not be processed, so that the run is repeated
  */
 export async function bill(
   engine: Engine,
@@ -83,7 +83,7 @@ export async function billStaleRun(engine: Engine, run: RunRecord): Promise<void
 /** From here on an exit code stands for a signal that ended the program of a shell. */
 const BY_SIGNAL = 128;
 
-/** What a run was handed; nothing for one that never got to its model. */
+/** Returns the amount that was reserved for a run; nothing for one that never got to its model. */
 function handedOf(
   handed: Handed | undefined,
   result: InvocationResult,
@@ -94,8 +94,8 @@ function handedOf(
 }
 
 /**
- * Whether a run has stated all that it used. Its CLI has to have come to its end by itself, and its output too: what
- * a run prints before it is called off, killed or cut is a part of what it used.
+ * Whether a run has stated all of its usage. Its CLI has to have ended on its own, with complete output: a statement
+ * printed before it is cancelled, killed or cut off covers only a part of its usage.
  */
 function isStated({ raw, reported, usage, ...result }: InvocationResult): boolean {
   const { exitCode, timedOut, aborted, tooMuchOutput, startError, unsent, isFinal } = result;
@@ -112,7 +112,7 @@ async function write({ ledger, log }: Engine, line: LedgerLine): Promise<void> {
   });
 }
 
-/** How a run ended, in one word. */
+/** Returns the ending of a run, in one word. */
 export function endingOf(ended: JobResult | undefined): RunEnding {
   if (ended === undefined) return 'interrupted';
   const { kind } = ended;

@@ -29,7 +29,7 @@ import { canAnswerAt } from '../../bus/peers.ts';
 import { ThreadStart } from '../../bus/thread-start.ts';
 import { withoutForgedCancels } from '../../bus/verifier.ts';
 
-/** What a batch is about: read once, and used for the prompt and for linking the answer. */
+/** Content of a batch with its context: read once, and used for the prompt and for linking the answer. */
 export interface Briefing {
   batch: Located[];
   /** Messages that do not exist at the commit at which the batch is read. */
@@ -38,20 +38,20 @@ export interface Briefing {
   unread: string[];
   lookup: Lookup;
   /**
-   * The messages that name other messages since the thread began, in its channel and in those the
-   * thread leads to, with names relative to the channel and without text; empty for a fresh task.
+   * The messages that name other messages since the thread started, in its channel and in those the thread leads to,
+   * with names relative to the channel and without text; empty for a fresh task.
    */
   channel: Located[];
-  /** What the actor has already answered on this host. */
+  /** Messages that the actor has already answered on this host. */
   answered: ReadonlySet<string>;
-  /** What it need not answer any more, as its writer took it back. */
+  /** Messages that it need not answer any more, as their writer cancelled them. */
   cancelled: ReadonlySet<string>;
   plans: AnswerPlan[];
   /** Paths of missing messages that may contain the question which the batch should answer. */
   lacking: string[];
-  /** Who can answer what the actor has sent. */
+  /** States who can answer the messages of the actor. */
   canAnswer: CanAnswer;
-  /** The number of messages from the newest question that began the work (`depthOf`). */
+  /** The number of messages from the newest question that started the work (`depthOf`). */
   depth: number;
 }
 
@@ -103,7 +103,7 @@ export async function brief(
   };
 }
 
-/** Whom an actor has given tasks. */
+/** Returns those to whom an actor has delegated tasks. */
 export function askedBy(actor: string, channel: readonly Located[]): Address[] {
   const isTask = ({ from, re }: Message): boolean => from === actor && re.length === 0;
   return channel.flatMap(({ message }) => (isTask(message) ? message.to : []));
@@ -113,8 +113,8 @@ export function askedBy(actor: string, channel: readonly Located[]): Address[] {
 const MAX_CHANNELS = 50;
 
 /**
- * The messages that name other messages since a thread began: in its own channel, and in those that
- * its chain or a message of the actor leads to or comes from.
+ * Returns the messages that name other messages since a thread started: in its own channel, and in those that its
+ * chain or a message of the actor leads to or comes from.
  */
 async function linkedSince(
   { transport, links, crossings }: Pick<Engine, 'transport' | 'links' | 'crossings'>,
@@ -159,7 +159,7 @@ async function textOf(
 }
 
 /**
- * The thread that a prompt shows (`threadOf`), with the text of the messages for which it has room.
+ * Returns the thread that a prompt shows (`threadOf`), with the text of the messages for which it has room.
  *
  * @param knows whether its run knows a message already
  * @returns oldest first, by path
@@ -212,8 +212,8 @@ async function unreadAt(
 }
 
 /**
- * The people who are told that an answer waits for somebody. An actor that asked is not: to wake it would
- * cost. The person who began the thread is told instead.
+ * Returns the people who are notified that an answer waits for somebody. An actor that asked is not: to wake it would
+ * cost. The person who started the thread is notified instead.
  */
 export function peopleWhoWait(
   actor: string,
@@ -230,7 +230,10 @@ export function peopleWhoWait(
   return [{ to: senderAddress(first), re: [root], answers: true }];
 }
 
-/** A note says nothing of the question, so it is neither a word of the actor nor a question back. */
+/**
+ * Returns a note that an answer is held. It states nothing of the question, so it is neither a word of the actor nor
+ * a question back.
+ */
 export function whileHeld(
   { channel, message }: Placed,
   held: 'budget' | 'secret' | 'gate',

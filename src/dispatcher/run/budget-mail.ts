@@ -13,25 +13,25 @@ export interface Mail {
 }
 
 /**
- * The mail that waits for a budget. Each message is looked at once, by the run it would begin; from then
- * on it stays in its mailbox until its day is over, an operator lets it pass, or, where the runs under
- * way are likely to use the rest, one of them ends.
+ * Mail that waits for a budget. Each message is looked at once, by the run it would start; from then on it stays in
+ * its mailbox until its day is over, an operator releases it, or, where the runs under way are likely to use the
+ * rest, one of them ends.
  */
 export class BudgetMail {
   readonly #app: Pick<App, 'deadLetters' | 'now'>;
   readonly #budgets: Budgets;
   readonly #holds: BudgetHolds;
-  /** Where an operator says whose mail passes. */
+  /** Releases of mail by an operator. */
   readonly #passes: BudgetPasses;
   readonly #held = new Map<string, BudgetHold>();
   #told: Record<string, string> = {};
-  /** What an operator has let pass, and when: its run may begin after a restart only. */
+  /** Mail that an operator released, with the time: its run may start after a restart only. */
   #passed: Record<string, string> = {};
   /** Until when an operator let the mail of each actor pass, at the last look. */
   #passing: ReadonlyMap<string, string> = new Map();
   #isLoaded = false;
   #saving: Promise<void> = Promise.resolve();
-  /** What waits for the end of a run. */
+  /** Mail that waits for the end of a run. */
   readonly #later = new Set<string>();
 
   constructor(app: Pick<App, 'paths' | 'deadLetters' | 'now'>, budgets: Budgets) {
@@ -41,7 +41,7 @@ export class BudgetMail {
     this.#passes = new BudgetPasses(app.paths.root);
   }
 
-  /** Lets go what need not wait any more; called before runs are started. */
+  /** Releases mail that need not wait any more; called before runs are started. */
   async look(): Promise<void> {
     const passes = this.#passes;
     if (!this.#isLoaded) {
@@ -66,7 +66,7 @@ export class BudgetMail {
     if (over.length > 0) await this.#save();
   }
 
-  /** Whether a run may begin; if so, it counts as one under way until {@link end}. */
+  /** Whether a run may start; if so, it counts as one under way until {@link end}. */
   async begin(run: BudgetedRun & Mail, thread: MessageRef): Promise<Allowed> {
     const keys = run.messages.map((message) => keyOf(run, message));
     const isPassed = keys.some((key) => Object.hasOwn(this.#passed, key));
@@ -100,9 +100,9 @@ export class BudgetMail {
   }
 
   /**
-   * Keeps the mail of a run that may not begin; it is kept at once, and durably when this returns.
+   * Holds the mail of a run that may not start; this is durable on return.
    *
-   * @param how `told`: keys of askers that are told now; `letter`: the dead letter that was retried
+   * @param how `told`: keys of askers that are notified now; `letter`: the dead letter that was retried
    */
   async hold(
     { actor, channel, messages, tier }: Mail & { tier: Tier },
@@ -123,19 +123,19 @@ export class BudgetMail {
     await this.#save();
   }
 
-  /** Whether an asker was told before that its mail waits. */
+  /** Whether an asker was notified before that its mail waits. */
   isTold(key: string): boolean {
     return Object.hasOwn(this.#told, key);
   }
 
-  /** Called when a job is over: what waits for a run to end is looked at again. */
+  /** Records that a job is over: mail that waits for a run to end is looked at again. */
   end(id: string): void {
     if (this.#budgets.end(id)) this.#later.clear();
   }
 
   /**
-   * Forgets what is in no mailbox any more, and no retry, such as mail that was taken back, and what waits
-   * for a budget that was changed since.
+   * Forgets mail that is in no mailbox any more, and no retry, such as cancelled mail, and mail that waits for a
+   * budget that was changed since.
    *
    * @param waiting the mail of all mailboxes
    */
@@ -167,7 +167,7 @@ export class BudgetMail {
     if (over.length > 0) await this.#save();
   }
 
-  /** What waits, once for each tier and budget. */
+  /** Waiting mail, once for each tier and budget. */
   get waiting(): BudgetHold[] {
     const found = new Map<string, BudgetHold>();
     for (const hold of this.#held.values()) {
@@ -177,14 +177,14 @@ export class BudgetMail {
     return [...found.values()];
   }
 
-  /** When the first of it goes on by itself. */
+  /** Returns the time when the first of it goes on automatically. */
   next(): Date | undefined {
     const ending = [...this.#held.values()].filter(({ reason }) => endsByItself(reason));
     const [first] = ending.map(({ until }) => until).sort();
     return first === undefined ? undefined : new Date(first);
   }
 
-  /** One after another, each with what is known by then: an older record must not replace a newer one. */
+  /** Saves the records one after another, each as known by then: an older record must not replace a newer one. */
   #save(): Promise<void> {
     const save = (): Promise<void> => {
       const record = { held: [...this.#held.values()], told: this.#told, passed: this.#passed };
@@ -200,7 +200,7 @@ function keyOf({ actor, channel }: { actor: string; channel: string }, message: 
   return `${actor} ${channel} ${message}`;
 }
 
-/** By a clock that was set back, what waits now would be earlier than what an operator let pass. */
+/** With a clock that was set back, mail that waits now would be earlier than the mail that an operator released. */
 function after(pass: string | undefined): string {
   return pass === undefined ? '' : new Date(Date.parse(pass) + 1).toISOString();
 }

@@ -11,22 +11,22 @@ import { sum, type Amount, type Spending, type Spent as Sum } from './spending.t
 /** A spent budget; see {@link BudgetHold}. */
 export type Spent = Pick<BudgetHold, 'reason' | 'said' | 'until'>;
 
-/** Whether a run may begin. */
+/** Permission of a run to start, or the reason why not. */
 export type Allowed =
-  /** `handed`: what it may use at most; `rest`: how much money its CLI is told. */
+  /** `handed`: the most that it may use; `rest`: the amount of money that is stated to its CLI. */
   | { kind: 'free'; handed?: Handed; rest?: number }
-  /** The runs under way were handed the rest; it is looked at again when one of them ends. */
+  /** The runs under way have the rest reserved; it is looked at again when one of them ends. */
   | { kind: 'later' }
   | ({ kind: 'spent' } & Spent);
 
-/** A run to be begun. */
+/** Run to be started. */
 export interface BudgetedRun {
   id: string;
   actor: string;
   tier: Tier;
 }
 
-/** A run under way, with what it was handed. */
+/** Run under way, with its reservation. */
 type Under = Pick<LedgerLine, 'id' | 'actor' | 'tier' | 'thread'> & { handed: Handed };
 
 /** A budget that applies to a run. */
@@ -36,9 +36,9 @@ interface Budget {
   limit: number;
   reason: Spent['reason'];
   spent: number;
-  /** How much of that was not stated. */
+  /** The part of that which was not stated. */
   presumed: number;
-  /** What the runs under way were handed. */
+  /** Amount reserved for the runs under way. */
   reserved: number;
 }
 
@@ -47,9 +47,9 @@ const NEVER = '9999-12-31T00:00:00.000Z';
 const MACHINE = 'git config crosstalk.maxUsdPerDay';
 
 /**
- * What runs may use (bills.md, "Budgets"), judged by the ledger before each run. A run is handed what is
- * left, or as much as its command says itself, and until it has stated what it used, that is reserved: so all runs
- * together are never handed more than there is. No message and no model can influence it.
+ * Budgets of runs (bills.md, "Budgets"), judged by the ledger before each run. A run receives the rest of a budget,
+ * or the amount that its command states, and until it has stated its usage, that is reserved: so all runs together
+ * never receive more than there is. No message and no model can influence it.
  */
 export class Budgets {
   readonly #spending: Spending;
@@ -63,9 +63,9 @@ export class Budgets {
   }
 
   /**
-   * Whether a run may begin; if so, it counts as under way until {@link end}.
+   * Whether a run may start; if so, it counts as under way until {@link end}.
    *
-   * @param isPassed whether an operator lets it pass whatever it costs
+   * @param isPassed whether an operator releases it whatever it costs
    */
   async begin(
     { id, actor, tier }: BudgetedRun,
@@ -90,7 +90,7 @@ export class Budgets {
     ];
     const spent = isPassed ? undefined : budgets.find((one) => one.spent >= one.limit);
     if (spent !== undefined) return this.#spent(spent);
-    // Where an operator lets it pass whatever it costs, no more is known of that than the budget.
+    // Where an operator releases it whatever it costs, only the budget is known.
     const handed = handedOf(tier, budgets, isPassed ? ({ limit }) => limit : leftOf);
     if (Object.values(handed).some((amount) => amount <= 0)) return { kind: 'later' };
     this.#under.set(id, { id, actor, tier: tier.name, thread, handed });
@@ -102,7 +102,7 @@ export class Budgets {
     return this.#under.size > 0;
   }
 
-  /** What is in force of all budgets for a tier: mail that waits is looked at again when it changes. */
+  /** Returns the budgets in force for a tier: mail that waits is looked at again when they change. */
   inForce({ maxUsdPerDay, maxTokensPerDay, maxUsdPerThread, cli }: Tier): string {
     const all = [maxUsdPerDay, maxTokensPerDay, maxUsdPerThread, cli, this.#machine()];
     return JSON.stringify(all.map((one) => one ?? null));
@@ -113,7 +113,7 @@ export class Budgets {
     return this.#under.delete(id);
   }
 
-  /** What other runs under way were handed. */
+  /** Returns the amount reserved for other runs under way. */
   #reserved(id: string, isMeant: (run: Under) => boolean, before: readonly Under[] = []): Amount {
     const all = new Map([...before, ...this.#under.values()].map((run) => [run.id, run]));
     all.delete(id);
@@ -195,7 +195,10 @@ function leftOf({ limit, spent, reserved }: Budget): number {
   return Math.round((limit - spent - reserved) * 1e6) / 1e6;
 }
 
-/** What a run is handed of each unit that its command states: the least of some budgets, or of its own cap. */
+/**
+ * Returns the amount that a run receives of each unit that its command states: the least of some budgets, or of its
+ * own cap.
+ */
 function handedOf(
   { cli, session }: Tier,
   budgets: readonly Budget[],
@@ -204,7 +207,7 @@ function handedOf(
   const format = plainCall(cli)?.format;
   const least = (unit: Budget['unit']): number =>
     Math.min(...budgets.filter((one) => one.unit === unit).map(amountOf));
-  // A process that is kept is not started with these words.
+  // A pooled process is not started with these words.
   const own = session === 'warm' ? Infinity : ownCapOf(cli);
   const [usd, tokens] = [Math.min(least('usd'), own), least('tokens')];
   return {
@@ -218,8 +221,8 @@ function isLimited({ maxUsdPerDay, maxTokensPerDay, maxUsdPerThread }: Tier): bo
 }
 
 /**
- * Why a budget cannot be kept, so that nothing runs: what a command uses has to be known, and money
- * where money is limited.
+ * Returns the reason why a budget cannot be enforced, so that nothing runs: the usage of a command has to be known,
+ * and money where money is limited.
  */
 export function unkept(
   { cli, maxUsdPerDay, maxTokensPerDay, maxUsdPerThread }: Tier,

@@ -25,7 +25,7 @@ import {
 
 const TERM_GRACE_MS = 5000;
 
-/** The recorded result of a run that could not begin. */
+/** Recorded result of a run that could not start. */
 export const NOTHING_RAN: InvocationResult = {
   exitCode: null,
   signal: null,
@@ -37,12 +37,12 @@ export const NOTHING_RAN: InvocationResult = {
   duration: 0,
 };
 
-/** More is not read of what a command says that prepares a copy. */
+/** Most bytes that are read of the output of a command that prepares a copy. */
 const MOST_SAID = 16 * 1024 * 1024;
 
 /**
- * Runs a command line that prepares a new copy of a repository. It is on record as the run is, so that a
- * start after a crash ends what is left of it.
+ * Runs a command line that prepares a new copy of a repository. It is on record as the run is, so that a start after
+ * a crash ends its remaining processes.
  */
 export async function prepare(
   engine: Engine,
@@ -98,11 +98,11 @@ export async function runIn(
   const session = kept && { id: kept.id, isOpen: kept.seat !== undefined };
   const desk = await RunEndpoint.open({ ...engine, ...asking }, job, files, session);
   let seat: RunProcess | undefined = kept?.seat;
-  /** Whether it is ended by whoever keeps it, and not here. */
+  /** Whether its pool ends it, and not this function. */
   let isTaken = seat !== undefined;
   const form = outputForm(tier.cli, kept);
   const path = engine.runs.outputPath(id);
-  // A server may print its secrets, and a CLI what a server prints.
+  // A server may print its secrets, and a CLI the output of a server.
   const concealer = new Concealer(tools.secrets);
   const shown = { out: concealer.stream(), err: concealer.stream() };
   try {
@@ -156,7 +156,7 @@ export async function runIn(
     if (!isTaken) await seat?.close();
     // A question that is still open is taken back before the run has an outcome.
     await permission?.close();
-    // The output of the CLI is kept even if the folder cannot be removed.
+    // The output of the CLI is stored even if the folder cannot be removed.
     await desk.close().catch((error: unknown) => {
       engine.log('internal_error', { id, actor, error: reasonOf(error) });
     });
@@ -164,7 +164,7 @@ export async function runIn(
   }
 }
 
-/** What came of a run without the secrets of its tools: of it answers and failure notices are made. */
+/** Returns the result of a run without the secrets of its tools: answers and failure notices are made from it. */
 function concealed(concealer: Concealer, result: InvocationResult): InvocationResult {
   const { stdout, stderrTail, reported } = result;
   return {
@@ -175,7 +175,7 @@ function concealed(concealer: Concealer, result: InvocationResult): InvocationRe
   };
 }
 
-/** What came of a run, or of what keeps its sandbox from being made. */
+/** Returns the result of a run, or the reason why its sandbox cannot be made. */
 export async function unlessConfined(
   run: Promise<InvocationResult>,
 ): Promise<InvocationResult | JobResult> {
@@ -186,7 +186,9 @@ export async function unlessConfined(
   });
 }
 
-/** What becomes of a job whose sandbox cannot be made: it waits, or its command needs what is not shown. */
+/**
+ * Returns the result of a job whose sandbox cannot be made: it waits, or its command needs a path that is not shown.
+ */
 export function confinedAs({ data, message }: CrosstalkError): JobResult | undefined {
   if (data['kind'] === 'no_sandbox')
     return { kind: 'parked', detail: message, reason: 'no_sandbox' };

@@ -20,10 +20,10 @@ import { checkSchemas, type SchemaMismatch } from './prompt-of.ts';
 import { planned, type Planned } from './plan.ts';
 import type { Job, JobResult } from './job.ts';
 
-/** What a CLI said of its own accord: something, or nothing. */
+/** Output of a CLI that ended on its own: some text, or nothing. */
 type Said = Extract<CliOutcome, { kind: 'answered' | 'silent' }>;
 
-/** Decides what becomes of the text of a run, or of its silence. */
+/** Decides the outcome of the text of a run, or of its silence. */
 export async function conclude(
   engine: Engine,
   job: Job,
@@ -60,7 +60,7 @@ export async function conclude(
     : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
 }
 
-/** A run that failed for a reason that its CLI did not give. */
+/** Returns the result of a run that failed for a reason that its CLI did not give. */
 export function failed(
   result: InvocationResult,
   reason: (CliOutcome & { kind: 'failed' })['reason'],
@@ -81,13 +81,13 @@ export function isCancelled(actor: string, briefing: Briefing): boolean {
   return questions.length > 0 && questions.every((question) => briefing.cancelled.has(question));
 }
 
-/** Whether a peer still owes its part of what a batch asks. */
+/** Whether a peer still owes its part of the work of a batch. */
 export function stillAwaits(actor: string, briefing: Briefing): boolean {
   const { channel, lookup, canAnswer } = briefing;
   return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup, canAnswer);
 }
 
-/** The open questions of a batch. */
+/** Returns the open questions of a batch. */
 export function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
   return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
 }
@@ -104,7 +104,7 @@ function fitting(plan: Planned): JobResult {
   return tooLong(plan.messages, plan.result) ?? plan;
 }
 
-/** The failure of a run whose answers no message could hold. */
+/** Returns the failure of a run whose answers no message could hold. */
 function tooLong(answers: readonly Placed[], result: InvocationResult): JobResult | undefined {
   const size = Math.max(...answers.map(({ message }) => Buffer.byteLength(formatMessage(message))));
   const links = Math.max(
@@ -123,9 +123,9 @@ function tooLong(answers: readonly Placed[], result: InvocationResult): JobResul
     : undefined;
 }
 
-/** A briefing with what its run has sent. */
+/** Briefing with the messages that its run has sent. */
 interface Now extends Briefing {
-  /** How many messages the run has sent to somebody. */
+  /** Number of messages that the run has sent to somebody. */
   sent: number;
 }
 
@@ -134,10 +134,10 @@ async function withSent(engine: Engine, job: Job, briefing: Briefing): Promise<N
   const seen = sent.map(([channel, located]) => seenFrom(job.channel, channel, located));
   const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
   const channel = [...briefing.channel, ...seen];
-  // Who is served may have changed while it ran.
+  // The served actors may have changed while it ran.
   const tip = (await engine.transport.tip()) ?? job.tip;
   const canAnswer = await canAnswerAt(engine.transport, tip, askedBy(job.actor, channel));
-  // What belongs to nothing, and goes where nobody is, is as good as not said.
+  // An answer that belongs to no message, and goes to nobody, counts as not given.
   const reaches = async ([, { message }]: Sent): Promise<boolean> =>
     message.re.length + message.cause.length > 0 ||
     (await Promise.all(message.to.map((one) => isServed(engine.transport, tip, one)))).includes(
@@ -154,8 +154,8 @@ async function withSent(engine: Engine, job: Job, briefing: Briefing): Promise<N
 }
 
 /**
- * What the actor printed on the way, said again as the answer: where it has nothing to add and
- * nobody owes it anything, that is what there is.
+ * Returns the text that the actor printed on the way, as its answer: the only text there is if it has nothing to add
+ * and nobody owes it anything.
  */
 async function lastWords(
   { reader }: Engine,
@@ -186,8 +186,8 @@ async function lastWords(
 }
 
 /**
- * An answer from another tier than was asked for says so. A `tier` in a message that wakes an actor would ask
- * for that tier of its own, so only people are told both.
+ * Adds the tier to an answer from another tier than requested. A `tier` in a message that wakes an actor would
+ * request that tier of its own, so only people receive both.
  */
 function withTiers(answers: Placed[], { tier, tiers }: Job): Placed[] {
   const [asked = tier] = tiers;
@@ -203,8 +203,8 @@ function withTiers(answers: Placed[], { tier, tiers }: Job): Placed[] {
 }
 
 /**
- * The first answer of a run tells what the run used; if each did, it would be counted twice. Each tells whether
- * the run went on with a session, in a tier that keeps any.
+ * Adds the usage of a run to its first answer; if each had it, it would be counted twice. Each states whether the run
+ * continued a session, in a tier that keeps any.
  */
 function withUsage(given: Placed[], { usage, duration, sessionKind }: InvocationResult): Placed[] {
   const answers =

@@ -25,19 +25,19 @@ export interface RunFacts {
   messages: readonly string[];
   /** The commit at which the batch was read; absent in records of earlier versions. */
   tip?: string | undefined;
-  /** Aborted when what it is for was taken back: then it sends nothing more. */
+  /** Aborted when its message was cancelled: then it sends nothing more. */
   cancel?: AbortSignal;
 }
 
-/** What whoever carries out a request is given. */
+/** Context of a function that carries out a request. */
 export interface Handling {
   /** To be called once nothing of the request can be lost any more. */
   durable: () => void;
-  /** The bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
+  /** Returns the bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
   bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
   /** Puts a file where the run can take it. */
   put: (request: string, sha256: string, bytes: Buffer) => Promise<void>;
-  /** Aborted once nobody waits for the answer: whoever asked has gone, or the run is over. */
+  /** Aborted once nobody waits for the answer: the asking process has gone, or the run is over. */
   gone: AbortSignal;
 }
 
@@ -49,7 +49,7 @@ interface EndpointOfSession {
   isOpen: boolean;
 }
 
-/** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
+/** Asks a person whether a tool may be used, for a run whose tier has somebody asked; never rejects. */
 type AskPermission = (
   request: unknown,
   gone: AbortSignal,
@@ -59,7 +59,7 @@ type AskPermission = (
 /** Carries out the request of a run; the creator of the dispatcher supplies it. */
 export type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
 
-/** What a desk works on; without `askPermission` nobody is asked for permission. */
+/** Dependencies of a run endpoint; without `askPermission` nobody is asked for permission. */
 interface EndpointApp {
   paths: { readonly run: string };
   log: Log;
@@ -76,14 +76,13 @@ const LONGEST_MS = 30_000;
 const LOOK_MS = 300;
 
 /**
- * Where a run talks to the dispatcher (trust.md §3): its directory, `CROSSTALK_RUN_DIR`, with a
- * socket `s` for CLIs that may use sockets and a folder `drop/` for CLIs that may only write files.
- * In both cases the sender is known: it is the run that was given the directory.
+ * Endpoint by which a run talks to the dispatcher (trust.md §3): its directory, `CROSSTALK_RUN_DIR`, with a socket
+ * `s` for CLIs that may use sockets and a folder `drop/` for CLIs that may only write files. In both cases the sender
+ * is known: it is the run that was given the directory.
  *
- * The order at the end, for a crash between any two steps: no more requests are accepted, and
- * senders are told so → accepted requests are durable → the directory is removed → the run's
- * outcome is recorded. Therefore the record of a run exists as long as its directory does, and the
- * next start takes over everything in the directory.
+ * The order at the end, for a crash between any two steps: no more requests are accepted, and senders receive an
+ * error → accepted requests are durable → the directory is removed → the run's outcome is recorded. Therefore the
+ * record of a run exists as long as its directory does, and the next start takes over everything in the directory.
  */
 export class RunEndpoint {
   readonly dir: string;
@@ -134,7 +133,7 @@ export class RunEndpoint {
   }
 
   /**
-   * Takes over what a run of a dead dispatcher has dropped, and removes its directory.
+   * Takes over the requests that a run of a dead dispatcher has dropped, and removes its directory.
    *
    * @param session the session of which it was a turn
    */

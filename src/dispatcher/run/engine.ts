@@ -14,7 +14,7 @@ import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { ServeRun } from './endpoint.ts';
 import type { Guards } from './guards.ts';
 
-/** What takes in mail, runs agents and records what came of it; constructed in actions/dispatching. */
+/** Engine that takes in mail, runs agents and records their outcomes; constructed in actions/dispatching. */
 export interface Engine extends DispatcherApp {
   /** Links between messages of a channel, and into others. */
   links: ChannelLinks;
@@ -27,7 +27,7 @@ export interface Engine extends DispatcherApp {
   publisher: Publisher;
   /** The mail that waits for somebody to approve a plan. */
   gated: Gated;
-  /** What follows on answers. */
+  /** Tasks that follow on answers. */
   subscriptions: Subscriptions;
   transcribing: Transcribing;
   sessions: Sessions;

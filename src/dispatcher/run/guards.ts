@@ -9,20 +9,20 @@ import type { BudgetMail, Mail } from './budget-mail.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
-/** Why messages wait although their actor could run. */
+/** Reason why messages wait although their actor could run. */
 export interface Deferral {
   actor: string;
   tier: string;
   reason: 'max_runs_per_hour' | Hold['reason'] | 'no_sandbox' | BudgetHold['reason'];
   /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
-  /** Which budget is spent, and how much of it; of an account, what its CLI has said. */
+  /** Budget that is spent, with the amount; of an account, the message of its CLI. */
   said?: string;
   /** The tier that takes the mail meanwhile. */
   instead?: string;
 }
 
-/** Milliseconds for which it is still said that there is no sandbox, after the machine was to be asked again. */
+/** Milliseconds for which a missing sandbox is still reported, after the machine was to be asked again. */
 const SANDBOX_ROOM_MS = 60_000;
 
 /**
@@ -34,7 +34,7 @@ export class Guards {
   readonly #app: Pick<DispatcherApp, 'sandboxes' | 'log' | 'now'>;
   readonly #pauses: Pauses;
   readonly #budget: RunBudget;
-  /** What waits for a budget of money or tokens. */
+  /** Mail that waits for a budget of money or tokens. */
   readonly budgets: BudgetMail;
   readonly #refusals: Refusals;
   readonly #deferred = new Map<string, Deferral>();
@@ -81,7 +81,7 @@ export class Guards {
   }
 
   /**
-   * The first of some tiers in which a run may start; undefined if it has to wait. A tier is passed over
+   * Returns the first of some tiers in which a run may start; undefined if it has to wait. A tier is passed over
    * while its account is held or its budget spent; one whose hourly limit is reached is waited for.
    *
    * @param tiers in the order in which they are tried
@@ -105,17 +105,20 @@ export class Guards {
     return undefined;
   }
 
-  /** Says once that another tier takes mail, and keeps it for `status`. */
+  /** Logs once that another tier takes mail, and records it for `status`. */
   #passOver(deferral: Deferral): void {
     const known = this.#deferred.get(nameOf(deferral));
     const { reason, until, instead } = deferral;
     const isKnown = known?.reason === reason && known.until === until && known.instead === instead;
     if (!isKnown) this.#app.log('fallback', { ...deferral });
-    // The budget of a thread does not concern other mail.
+    // The budget of a thread does not apply to other mail.
     if (reason !== 'thread_budget') this.#deferred.set(nameOf(deferral), deferral);
   }
 
-  /** No run begins without the sandbox that its tier has (work.md): the mail waits until there can be one. */
+  /**
+   * Returns whether a run has the sandbox of its tier, without which none starts (work.md): the mail waits until
+   * there can be one.
+   */
   async #sandboxed(actor: string, tier: Tier): Promise<boolean> {
     const backend = tier.sandbox && (await this.#app.sandboxes.backend());
     if (backend === undefined || backend.ok) return true;
@@ -170,7 +173,7 @@ export class Guards {
     });
   }
 
-  /** Whether the agent of a job under way may be told something, which may cost as much as another start. */
+  /** Whether the agent of a job under way may receive a message, which may cost as much as another start. */
   mayTell({ actor, tier }: Job): Promise<boolean> {
     return this.allows(actor, tier);
   }
@@ -180,7 +183,7 @@ export class Guards {
     await this.#budget.note(actor, tier.name, this.#app.now().getTime());
   }
 
-  /** Called when a job has ended; what it shows about its CLI is on disk when this returns. */
+  /** Records the signs that an ended job shows about its CLI, durably on return. */
   async learn(job: Job, result: JobResult): Promise<void> {
     const started = this.#starts.get(job.id);
     // Else mail that another tier takes, or that waits, would use up the hourly limit of this one.

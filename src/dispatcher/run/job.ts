@@ -41,19 +41,18 @@ export interface Job {
   plans?: boolean;
   /** The gate of a plan that was approved, which it does now. */
   approval?: Gate;
-  /** Aborted when what it is for was taken back. */
+  /** Aborted when its message was cancelled. */
   cancel: AbortSignal;
-  /** What it is told while it is under way; absent where its tier keeps no process. */
+  /** Steering while it is under way; absent where its tier keeps no process. */
   steering?: RunSteering;
 }
 
-/** Why mail is parked, but for the depth of its thread. */
+/** Reason why mail is parked, except for the depth of its thread. */
 export type ParkedFor = 'no_planning' | 'missing_secret' | 'no_sandbox';
 
 /**
- * How a job ended. `answers` are complete messages, one per asker, with their destination;
- * `lacking` are paths of messages that were missing; `absent` are those of the batch that did not
- * exist at its tip.
+ * Ending of a job. `answers` are complete messages, one per asker, with their destination; `lacking` are paths of
+ * missing messages; `absent` are those of the batch that did not exist at its tip.
  */
 export type JobResult =
   | {
@@ -85,15 +84,15 @@ export type JobResult =
       result: InvocationResult;
     }
   /**
-   * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent).
-   * `tell` goes to askers, which are remembered by the keys in `told`.
+   * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent). `tell` is the
+   * notice to askers, which are remembered by the keys in `told`.
    */
   | { kind: 'over_budget'; spent?: Spent; tell: Placed[]; told: string[] }
   /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
 
-/** What the log says of a job that starts. */
+/** Returns the fields of the log event of a job that starts. */
 export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields {
   const { id, actor, channel, tier, tiers, messages, plans } = job;
   const asked = tiers[0]?.name ?? tier.name;
@@ -109,7 +108,10 @@ export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields 
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 
-/** Why a run has failed, where its CLI says it: its command or settings are wrong, or the prompt is too long. */
+/**
+ * Returns the reason of a failed run in the words of its CLI: its command or settings are wrong, or the prompt is too
+ * long.
+ */
 export function asItsCliSays(command: string, ended: FailedJob): FailedJob {
   const agent = accountOf(command)?.agent;
   if (agent === undefined || ended.failure.reason !== 'exit_code') return ended;
@@ -120,14 +122,14 @@ export function asItsCliSays(command: string, ended: FailedJob): FailedJob {
   return { ...ended, failure: { kind: 'failed', reason, detail: said } };
 }
 
-/** What the shell says of a program that is just being written, such as by an update. */
+/** Message of the shell for a program that is just being written, such as by an update. */
 const BUSY = /text file busy/i;
 
 /**
- * Whether another attempt would fail in the same way (talk.md, "Bad news"): there is no such program,
- * it may not be executed, it cannot work as it is configured, no answer can be checked, or whoever asks may not. What the system refused for a
- * moment, such as a process too many, is not hopeless. A prompt that was too long is tried once more, with
- * half of its thread.
+ * Whether another attempt would fail in the same way (talk.md, "Bad news"): there is no such program, it may not be
+ * executed, it cannot work as it is configured, no answer can be checked, or the asker may not. A momentary refusal
+ * of the system, such as for a process too many, is not permanent. A prompt that was too long is tried once more,
+ * with half of its thread.
  *
  * @param before the letter of the attempt before this one
  */
@@ -142,11 +144,11 @@ export function isPermanent(
 }
 
 /**
- * The tiers that may handle a batch, in the order in which they are tried (bills.md, "Fallback"); empty
- * for an actor that is not served.
+ * Returns the tiers that may handle a batch, in the order in which they are tried (bills.md, "Fallback"); empty for
+ * an actor that is not served.
  *
  * @param requested the tiers that its messages request
- * @param letter if it failed before: then what it was asked for counts
+ * @param letter if it failed before: then the tiers it was asked for count
  */
 export function tiersFor(
   tiers: readonly Tier[],
@@ -158,18 +160,18 @@ export function tiersFor(
   return asked === undefined ? [] : tiersFrom(tiers, asked);
 }
 
-/** The tiers in which a delivery has not failed too often; at least the last one. */
+/** Returns the tiers in which a delivery has not failed too often; at least the last one. */
 export function untriedTiers(order: readonly Tier[], letter: DeadLetter | undefined): Tier[] {
   const failures = failuresOf(order, letter);
   const left = order.filter((tier) => failuresIn(failures, tier) < failuresAllowed(order, tier));
   return left.length > 0 ? left : order.slice(-1);
 }
 
-/** What is to be done after a failure: the next attempt, if there is one. */
+/** Step after a failure: the next attempt, if there is one. */
 interface After {
   /** By tier. */
   failures: Record<string, number>;
-  /** How often the tier of the next attempt has failed. */
+  /** Number of failures of the next attempt's tier. */
   next?: { failures: number };
 }
 
@@ -184,8 +186,7 @@ export function afterFailure(
   const counted = failuresIn(before, tier) + 1;
   const most = failuresAllowed(tiers, tier);
   const failures = { ...before, [tier.name]: isHopeless ? Math.max(counted, most) : counted };
-  // What is wrong with a schema is wrong in every tier, and whom one tier turns away is not let in by
-  // another.
+  // A problem of a schema exists in every tier, and an asker whom one tier refuses is not admitted by another.
   if (isHopeless && ['bad_schema', 'not_accepted'].includes(reason)) return { failures };
   const next = tiers.find((one) => failuresIn(failures, one) < failuresAllowed(tiers, one));
   // A first attempt in another tier follows as soon as a first retry does.
@@ -194,7 +195,10 @@ export function afterFailure(
     : { failures, next: { failures: Math.max(1, failuresIn(failures, next)) } };
 }
 
-/** A letter of a delivery that had no fallback counts for the tier in which it was tried. */
+/**
+ * Returns the failures by tier; a letter of a delivery that had no fallback counts for the tier in which it was
+ * tried.
+ */
 function failuresOf(
   order: readonly Tier[],
   letter: DeadLetter | undefined,
@@ -205,7 +209,7 @@ function failuresOf(
   return isCounted ? { ...failures } : { [tier]: made };
 }
 
-/** A tier may have a name that every object has, such as `constructor`. */
+/** Returns the failures in a tier, which may have a name that every object has, such as `constructor`. */
 function failuresIn(failures: Record<string, number>, { name }: Pick<Tier, 'name'>): number {
   return Object.hasOwn(failures, name) ? (failures[name] ?? 0) : 0;
 }

@@ -13,8 +13,8 @@ import { isPermanent, type FailedJob, type Job, type ParkedFor, afterFailure } f
 const UNREAD_WAIT_MS = 60_000;
 
 /**
- * The dead letters of a failed run: the retried letter again, or one letter for each message of the
- * batch (protocol.md §8).
+ * Returns the dead letters of a failed run: the retried letter again, or one letter for each message of the batch
+ * (protocol.md §8).
  */
 export function failedLetters(
   engine: Clock,
@@ -68,14 +68,16 @@ function failedLetter(
   };
 }
 
-/** A retry whose messages cannot be read has not been tried, so it becomes due again later. */
+/**
+ * Returns the letter of a retry whose messages cannot be read: it has not been tried, so it becomes due again later.
+ */
 export function postponed({ now }: Clock, letter: DeadLetter): DeadLetter {
   const next = new Date(now().getTime() + UNREAD_WAIT_MS);
   return { ...letter, next_retry_at: next.toISOString() };
 }
 
 /**
- * The letter of a message during whose runs the dispatcher died again and again.
+ * Returns the letter of a message during whose runs the dispatcher died again and again.
  *
  * @param known the letter that the message has already: a delivery has one, and is reported once
  */
@@ -119,9 +121,7 @@ export function interruptedLetter(
   };
 }
 
-/**
- * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
- */
+/** Returns the letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them. */
 export function parkedLetter(
   engine: Now,
   job: Job,
@@ -142,10 +142,10 @@ export function parkedLetter(
 }
 
 /**
- * The letter of a message that was taken back, and that of the other messages of its batch.
+ * Returns the letter of a message that was taken back, and that of the other messages of its batch.
  *
- * @param known the letter that the message has already; it may be one for several messages, and then it
- *   stays as it is for the others, which nobody took back
+ * @param known the letter that the message has already; it may be one for several messages, and then it stays as it
+ * is for the others, which nobody took back
  */
 export function cancelledLetters(
   engine: Now,
@@ -181,7 +181,7 @@ function whyCancelled({ from, body }: Pick<Message, 'from' | 'body'>): string {
 
 type Now = Pick<Clock, 'now' | 'newId'>;
 
-/** What the letters of deliveries have in common that never ran. */
+/** Returns the fields that letters of deliveries that never ran have in common. */
 function untried(
   { now, newId }: Now,
   delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,

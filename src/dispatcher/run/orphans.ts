@@ -67,7 +67,7 @@ async function findOrphans(runs: readonly EndedRun[]): Promise<ProcessIdentity[]
   return found;
 }
 
-/** A process with its start time, if it belongs to a run; most are too old to need a closer look. */
+/** Returns a process with its start time, if it belongs to a run; most are too old to need a closer look. */
 async function lookAt(
   pid: number,
   runs: readonly EndedRun[],

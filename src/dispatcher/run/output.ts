@@ -6,7 +6,7 @@ import { linesOfFile } from '../../runner/raw-output.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 
 /**
- * Reads what a CLI has printed in JSON: its answer becomes `stdout`, as if it had printed that.
+ * Reads the JSON output of a CLI: its answer becomes `stdout`, as if it had printed that.
  *
  * @param form a known agent CLI, or `acp` for messages of the Agent Client Protocol
  */
@@ -53,7 +53,7 @@ async function readLines(
   try {
     for await (const line of lines) reader.line(line);
   } catch {
-    // A file that cannot be read to its end has told what it could.
+    // A file that cannot be read to its end has given all it could.
   }
   return reader.end(stderr);
 }

@@ -14,11 +14,11 @@ import type { Briefing } from './briefing.ts';
 import type { Job } from './job.ts';
 import type { Workplace } from './workplace.ts';
 
-/** How a run asks for permission, and for whom. */
+/** Questions of a run for permission: their form and their addressee. */
 export interface Permitting {
-  /** What is added to its command line. */
+  /** Flags that are added to its command line. */
   flags: string;
-  /** Who decides. */
+  /** Address of the person who decides. */
   approver: string;
   /** The messages that it works on. */
   re: readonly string[];
@@ -29,12 +29,18 @@ const MOST_NAMED = 20;
 /** Milliseconds for which a CLI waits longer than its question is open. */
 const SLACK_MS = 300_000;
 
-/** How a run asks for permission, or why it cannot; undefined where it need not, as for a plan. */
+/**
+ * Returns the way in which a run asks for permission, or the reason why it cannot; undefined where it need not, as
+ * for a plan.
+ */
 export function permitOf({ tier, plans }: Job): Asking | undefined {
   return tier.permit === undefined || plans === true ? undefined : askingOfTier(tier);
 }
 
-/** Asks a person for what a kept process asks: the note of a denial does not reach it, as the protocol has none. */
+/**
+ * Forwards the questions of a pooled process to a person: the note of a denial does not reach it, as the protocol has
+ * none.
+ */
 export function permitOverAcp(
   permission: RunPermission,
   newId: () => string,
@@ -46,7 +52,7 @@ export function permitOverAcp(
   };
 }
 
-/** Who is asked by a run, and about what it works on. */
+/** Returns the person whom a run asks, and the messages that its questions name. */
 export function permittingOf(
   engine: Engine,
   { actor, channel, tier, messages }: Job,
@@ -58,7 +64,7 @@ export function permittingOf(
   const begun = lookup(ref) ?? batch.find(({ relPath }) => relPath === ref)?.message;
   const actors = engine.hosts.active?.actors;
   const isActor = (name: string): boolean => name === actor || actors?.has(name) === true;
-  // A question stands in the channel of the run, so it names what is there.
+  // A question stands in the channel of the run, so it names messages that are there.
   const questions = plans.flatMap(({ re, answers }) => (answers ? re.filter(isRelPath) : []));
   return {
     flags,
@@ -67,7 +73,7 @@ export function permittingOf(
   };
 }
 
-/** The questions of a run; made where its tier has somebody asked. */
+/** Makes the questions of a run, if its tier has somebody asked. */
 export function runPermission(
   engine: Engine,
   { id, actor, host, channel, tier, messages }: Job,
@@ -88,7 +94,7 @@ export function runPermission(
   );
 }
 
-/** Puts into a run's directory what tells its CLI whom to ask; it belongs to this run alone. */
+/** Puts the file that states to the CLI whom to ask into a run's directory; it belongs to this run alone. */
 export async function stageServer(engine: Engine, { tier }: Job, runDir: string): Promise<void> {
   const patience = (tier.permitTimeout ?? PERMIT_TIMEOUT) + SLACK_MS;
   const content = serverFile(join(engine.paths.bin, 'crosstalk'), runDir, patience);

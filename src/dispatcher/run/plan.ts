@@ -20,8 +20,8 @@ import type { Job, JobResult } from './job.ts';
 export type Planned = Extract<JobResult, { kind: 'planned' }>;
 
 /**
- * What a gate makes of a job: it plans, in the tier's planning mode, until a plan for exactly its mail is
- * approved; an approved one reads what the plan has read (docs/decisions/15-gates.md).
+ * Adapts a job to its gate: it plans, in the tier's planning mode, until a plan for exactly its mail is approved; an
+ * approved one reads the messages that the plan has read (docs/decisions/15-gates.md).
  *
  * @param job as it would be without a gate
  */
@@ -35,7 +35,7 @@ export function atTheGate(gated: Gated, job: Job): Job {
   return { ...job, tier: { ...tier, cli: cli ?? '' }, plans: true };
 }
 
-/** Who decides on the plan of a job. */
+/** Returns the person who decides on the plan of a job. */
 function approverFor(
   { operator, hosts }: Pick<Engine, 'operator' | 'hosts'>,
   { tier, actor }: Job,
@@ -46,18 +46,18 @@ function approverFor(
   const isActor = (name: string): boolean =>
     name === actor || hosts.active?.actors.has(name) === true;
   const found = approverOf(tier.gate ?? '', first, operator, isActor);
-  // What cannot be an address cannot be asked, and a plan for everybody would wake actors.
+  // A text that is not an address cannot be asked, and a plan for everybody would wake actors.
   return isName(found) && found !== EVERYONE ? found : operator;
 }
 
-/** The end of a job that has to plan and has no command for that; undefined for any other. */
+/** Returns the end of a job that has to plan and has no command for that; undefined for any other. */
 export function cannotPlan({ plans, tier }: Job): JobResult | undefined {
   if (plans !== true || tier.cli !== '') return undefined;
   const detail = `the tier ${tier.name} has a gate, and no planning mode of its command is known; name a command that plans with gate_plan`;
   return { kind: 'parked', detail, reason: 'no_planning' };
 }
 
-/** What the prompt of a job tells of its gate. */
+/** Returns the part of the prompt of a job about its gate. */
 export function gateInPrompt(
   engine: Pick<Engine, 'operator' | 'hosts'>,
   job: Job,
@@ -69,7 +69,7 @@ export function gateInPrompt(
   return { plan, note: decided.note, by: decided.from };
 }
 
-/** The text of a planning run, as the message that asks the approver, and a note to others who wait. */
+/** Makes the text of a planning run the message that asks the approver, with a note to others who wait. */
 export function planned(
   engine: Pick<Engine, 'operator' | 'hosts' | 'now'>,
   job: Job,
@@ -91,7 +91,7 @@ export function planned(
   const made = answerMessages([plan], briefing.batch, text, writer, channel);
   const usage = result.usage && { usage: { ...result.usage, ms: result.duration } };
   const proposal = made.map(({ channel: to, message }) => {
-    // What is printed settles what its run was handed, and this mail still waits.
+    // Printed answers settle the messages of their run, and this mail still waits.
     const asking = { ...message, ...usage, proposal: true as const };
     delete asking.printed;
     return { channel: to, message: asking };
@@ -112,7 +112,7 @@ export function planned(
   };
 }
 
-/** The gate at which the mail of a job waits from now on. */
+/** Returns the gate at which the mail of a job waits from now on. */
 function gateOf(engine: Engine, job: Job, planned: Planned): Gate {
   const { approver, plan, open } = planned;
   const written = planned.messages.map(({ channel, message }: Placed) => ({
@@ -136,9 +136,9 @@ function gateOf(engine: Engine, job: Job, planned: Planned): Gate {
 }
 
 /**
- * Lets the mail of a job wait for a decision. Crash order: the gate with the final bytes of its messages →
- * these in the outbox → the gate says so. Until the gate is on disk the run counts as never made; from then
- * on the next start puts the messages into the outbox, and plans nothing again.
+ * Lets the mail of a job wait for a decision. Crash order: the gate with the final bytes of its messages → these in
+ * the outbox → the gate records that. Until the gate is on disk the run counts as never made; from then on the next
+ * start puts the messages into the outbox, and plans nothing again.
  *
  * @param put puts the gate on record, however often that fails, as the plan has been paid for
  * @returns the id of the outbox entry to publish

@@ -21,9 +21,9 @@ import type { BatchFiles } from '../../protocol/prompt/prompt-thread.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import type { Tell } from '../steering/run-steering.ts';
 
-/** The seat of a run. */
+/** Process of a run. */
 export interface RunProcess extends AgentProcess {
-  /** Called when its process is on record with its run; it begins afterwards. */
+  /** Called when its process is on record with its run; it starts afterwards. */
   began?: (leader: ProcessIdentity) => Promise<void>;
   /** Its sandbox, if it has one. */
   confined?: Confined | undefined;
@@ -32,7 +32,9 @@ export interface RunProcess extends AgentProcess {
 /** `sh` returns these for a program that it cannot start or find, as `env` does. */
 const NOT_FOUND = [126, 127];
 
-/** What came of a command in a sandbox, with the path that is hidden there of a program that it did not find. */
+/**
+ * Returns the output of a command in a sandbox, with the path that is hidden there of a program that it did not find.
+ */
 export async function explained(
   confined: Confined | undefined,
   result: InvocationResult,
@@ -45,21 +47,21 @@ export async function explained(
   return { ...result, stderrTail: `${stderrTail.trimEnd()}\n${hidden} (${last})\n` };
 }
 
-/** The most characters of what was printed beside what it means. */
+/** Most characters of the output that are quoted beside its meaning. */
 const MOST_QUOTED = 80;
 
-/** How the output of a run is read and told. */
+/** Form of a run's output, with its reader and its renderer. */
 interface OutputForm {
   /** The CLI. */
   agent: string;
-  /** Who reads it, and who tells it. */
+  /** Names of its reader and its transcript renderer. */
   reader: string;
   narrator: string;
-  /** How lines begin that are not kept. */
+  /** Beginning of the lines that are dropped. */
   noise?: string;
 }
 
-/** The form of what a run prints; undefined where only text is known of it. */
+/** Returns the form of a run's output; undefined for plain text. */
 export function outputForm(
   command: string,
   kept: PooledProcess | undefined,
@@ -86,7 +88,7 @@ export function startProcess(
     : processOfSession(engine, job, place, runDir, given, kept);
 }
 
-/** A process for one prompt. */
+/** Starts a process for one prompt. */
 async function processOfRun(
   engine: Engine,
   job: Job,
@@ -130,8 +132,8 @@ async function processOfRun(
 }
 
 /**
- * A process that is kept. Its directory, its variables and its servers are those of the session: what belongs
- * to a turn is in the directory while the turn is under way.
+ * Starts a process for the pool. Its directory, its variables and its servers are those of the session: the files of
+ * a turn are in the directory while the turn is under way.
  */
 async function processOfSession(
   engine: Engine,
@@ -181,7 +183,7 @@ async function processOfSession(
   return seat;
 }
 
-/** Ends what a CLI has left outside of its process group. */
+/** Ends the processes that a CLI has left outside of its process group. */
 async function endRest(
   { log }: Pick<Engine, 'log'>,
   about: { id: string; actor: string },
@@ -193,7 +195,7 @@ async function endRest(
   if (count > 0) log('processes_ended', { ...about, count });
 }
 
-/** The sandbox of a tier for a command line; undefined for a tier without one. */
+/** Returns the sandbox of a tier for a command line; undefined for a tier without one. */
 export async function confinedIn(
   engine: Engine,
   {
@@ -205,7 +207,7 @@ export async function confinedIn(
   const { sandbox } = tier;
   if (sandbox === undefined) return undefined;
   const backend = await engine.sandboxes.backend();
-  // Nothing is begun where none can be made; it may have been removed since.
+  // Nothing starts where none can be made; it may have been removed since.
   if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
   const { transport, paths, env, log, hosts, now } = engine;
   const { dir } = transport;
@@ -220,26 +222,26 @@ export async function confinedIn(
   });
 }
 
-/** What a CLI is run with. */
+/** Input of a CLI's run. */
 export interface RunInput {
-  /** Makes the prompt, which names the files of the batch and what lies in the run's directory. */
+  /** Makes the prompt, which names the files of the batch and those in the run's directory. */
   input: (files: BatchFiles | undefined, runDir: string) => Promise<string>;
   batch: Located[];
   /** Bytes. */
   maxOutput: number;
   /** The first message of the thread. */
   thread: MessageRef;
-  /** For what else it is counted; its skills are known once the prompt is made. */
+  /** Causes for which else it is counted; its skills are known once the prompt is made. */
   counted: CountedFor;
   /** US dollars that it may use at most. */
   rest: number | undefined;
-  /** What it may use at most, by the budgets in force. */
+  /** Most that it may use, by the budgets in force. */
   handed: Handed | undefined;
   /** The MCP servers that it is given. */
   tools: ServersOfRun;
-  /** Whom it asks for permission, if its tier says so. */
+  /** Person whom it asks for permission, if its tier names one. */
   permitting?: Permitting;
-  /** How its agent is told what comes meanwhile. */
+  /** Writer of later messages to its running agent. */
   tell: (cli: RunningCli) => Tell;
   /** Its session, if its tier keeps any. */
   turn?: Turn;

@@ -19,7 +19,7 @@ import type { Turn } from '../sessions/session-of-run.ts';
 import type { Workplace } from './workplace.ts';
 import type { AnswerPlan, Placed } from '../../protocol/reply.ts';
 
-/** What a prompt tells beside the messages. */
+/** Facts in a prompt beside the messages. */
 interface Circumstances {
   place: Workplace;
   files: BatchFiles | undefined;
@@ -27,11 +27,14 @@ interface Circumstances {
   letter: DeadLetter | undefined;
   /** Its session, if its tier keeps any. */
   turn: Turn | undefined;
-  /** Takes the names of the skills that it tells, in alphabetical order; not called where there is none. */
+  /** Receives the names of the skills in the prompt, in alphabetical order; not called where there is none. */
   told: (skills: string[]) => void;
 }
 
-/** The text that a run gets on stdin, from what is on the bus at the commit at which its batch is read. */
+/**
+ * Returns the text that a run receives on stdin, from the messages on the bus at the commit at which its batch is
+ * read.
+ */
 export async function promptOf(
   engine: Engine,
   job: Job,
@@ -94,12 +97,12 @@ export async function promptOf(
   });
 }
 
-/** What a session is told once, and again when it has changed. */
+/** Returns a value that a session receives once, and again when it has changed. */
 function newOf<T>(turn: Turn | undefined, what: string, value: T): T | undefined {
   return turn?.isNews(what, value) === false ? undefined : value;
 }
 
-/** What its asker and the actor have said to each other before a thread that is new (warm.md, `history`). */
+/** Returns the messages between its asker and the actor before a thread that is new (warm.md, `history`). */
 async function earlierFor(
   engine: Engine,
   { tip, channel, actor, tier }: Job,
@@ -154,7 +157,7 @@ export async function checkSchemas(
   return { ok: false, reason, detail: fit.detail };
 }
 
-/** The JSON Schemas that what a run prints has to fit: those of the questions that it answers. */
+/** Returns the JSON Schemas that a run's output has to fit: those of the questions that it answers. */
 function schemasOf(
   { batch, lookup }: Pick<Briefing, 'batch' | 'lookup'>,
   plans: readonly AnswerPlan[],

@@ -15,8 +15,8 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 
 /**
- * What is left to wait for after an outcome was recorded; wrapped in an object, as `await` would
- * resolve a bare promise.
+ * Remaining work to wait for after an outcome was recorded; wrapped in an object, as `await` would resolve a bare
+ * promise.
  */
 export interface Recorded {
   push?: Promise<void>;
@@ -57,7 +57,7 @@ export async function recordRun(
     await engine.interruptions.clear(actor, channel, messages);
   };
   const settled = (): Promise<void> => engine.deliveries.settle(actor, channel, messages);
-  // Nothing ran, so that nothing is to be kept of it.
+  // Nothing ran, so nothing of it is stored.
   const put = (failure: DeadLetter[]) => () => putOutcome(engine, { failure });
   switch (outcome.kind) {
     case 'answered': {
@@ -144,7 +144,7 @@ export async function recordRun(
       const letters = failedLetters(engine, job, outcome, letter);
       await record(engine, job.id, { failure: letters });
       for (const written of letters) sayFailed(engine.log, written);
-      // What is tried again is not settled: it may be off the bus by then, and come back.
+      // A delivery that is tried again is not settled: it may be off the bus by then, and come back.
       const isOver = letters.every(({ state }) => state !== 'retrying');
       await afterwards(isOver ? settled : () => engine.deliveries.leave(actor, channel, messages));
       passed('letter_settled');
@@ -154,7 +154,7 @@ export async function recordRun(
   }
 }
 
-/** The dispatcher ends, and the next one finds what the state has not taken of a run. */
+/** Thrown when the dispatcher ends, so that the next one finds the results of a run that the state has not taken. */
 export class Kept extends Error {
   override readonly name = 'Kept';
 }
@@ -162,7 +162,7 @@ export class Kept extends Error {
 /**
  * Puts an outcome on record, however often the state refuses it.
  *
- * @throws Kept where the dispatcher must end before; what the state says where nothing else takes it either
+ * @throws Kept where the dispatcher must end before; the error of the state where nothing else takes it either
  */
 async function record(engine: Engine, id: string, outcome: Outcome): Promise<void> {
   try {
@@ -178,7 +178,7 @@ async function record(engine: Engine, id: string, outcome: Outcome): Promise<voi
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Repeats a step until it succeeds: what it deals with has been paid for and exists nowhere else. */
+/** Repeats a step until it succeeds: its input has been paid for and exists nowhere else. */
 export async function insist<T>(
   engine: Pick<Engine, 'unrecorded' | 'stop' | 'log'>,
   id: string,
@@ -213,13 +213,13 @@ async function publishAnswer(
   });
 }
 
-/** The stderr of a CLI with an empty answer, which often shows why it is empty. */
+/** Returns the stderr of a CLI with an empty answer, which often shows why it is empty. */
 function stderrOf({ stderrTail }: InvocationResult): { stderr?: string } {
   const text = stderrTail.trim();
   return text === '' ? {} : { stderr: text.slice(-500) };
 }
 
-/** The answers of a run as they go into the outbox, with what follows on them. */
+/** The answers of a run as they go into the outbox, with the tasks that follow on them. */
 interface AnswerEntry {
   entry: OutboxEntry;
   /** Of the answers. */
@@ -230,8 +230,8 @@ interface AnswerEntry {
 }
 
 /**
- * One entry for the answers of a run and the tasks that subscriptions give because of them: a crash
- * leaves both or neither.
+ * Makes one entry for the answers of a run and the tasks that subscriptions produce because of them: a crash leaves
+ * both or neither.
  */
 async function answerEntry(
   engine: Engine,

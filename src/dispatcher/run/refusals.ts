@@ -49,7 +49,7 @@ export class Refusals {
     this.#holds = read.length === 0 ? read : await holds.all();
   }
 
-  /** The hold that kept a command from starting at the last look. */
+  /** Returns the hold that kept a command from starting at the last look. */
   inTheWay(command: string): Hold | undefined {
     const hold = this.#holdOf(command);
     if (hold === undefined) return undefined;

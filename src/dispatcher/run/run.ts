@@ -57,7 +57,7 @@ export async function runJob(
         ended = withSteered(judged(engine, job, came), job);
         return ended;
       }
-      // Its agent was ended, as it was told something: what it was is on the bill, and it is no failure.
+      // Its agent was ended, as it received a message: its usage is on the bill, and it is not a failure.
       if (ran !== undefined) await bill(engine, job, begun, ran, undefined);
       used = usageOfBoth(used, ran?.result.usage);
       [begun, ran] = [engine.now(), undefined];
@@ -72,19 +72,19 @@ export async function runJob(
   }
 }
 
-/** A run whose agent was ended so that it can be begun again, with all that it was told. */
+/** Result of a run whose agent was ended so that it can start again, with all of its messages. */
 const AGAIN = { kind: 'again' } as const;
 
 interface Runs {
-  /** What it has used before it was begun again. */
+  /** Usage before it was started again. */
   used: Usage | undefined;
   /** Called once the CLI has come to its end. */
   onRan: (ran: Ran) => void;
 }
 
-/** What came of a job, by what its CLI says of itself. */
+/** Returns the outcome of a job, as its CLI states it. */
 function judged(engine: Engine, job: Job, ended: JobResult): JobResult {
-  // It was taken back while it came to its end: its asker is told that, and nothing else.
+  // It was cancelled while it came to its end: its asker receives that, and nothing else.
   if (job.cancel.aborted && ended.kind !== 'gone') return { kind: 'stopped' };
   if (ended.kind !== 'failed') return ended;
   const failure = refusedIfSo(job.tier.cli, ended, engine.now(), engine.zone);
@@ -167,7 +167,7 @@ async function runCli(
     const made = await unlessConfined(inSession(engine, job, about, run));
     if ('kind' in made) return made;
     result = made;
-    // Whatever comes of what it has left behind, it is on the bill.
+    // It is on the bill, whatever the outcome of its remains.
     onRan({ result, thread: root, counted, handed: allowed.handed });
     const isAgain = await job.steering?.end(result.aborted);
     if (isAgain === true && !job.cancel.aborted && !engine.stop.signal.aborted) return AGAIN;
@@ -193,7 +193,7 @@ async function runCli(
   return branch === undefined ? concluded : withBranch(concluded, branch);
 }
 
-/** Answers tell of the branch on which their run worked. */
+/** Adds the branch on which their run worked to its answers. */
 function withBranch(ended: JobResult, branch: BranchOnRecord): JobResult {
   if (ended.kind !== 'answered') return ended;
   const answers = ended.answers.map(({ channel, message }) => ({
@@ -203,7 +203,7 @@ function withBranch(ended: JobResult, branch: BranchOnRecord): JobResult {
   return { ...ended, answers };
 }
 
-/** Where a run works, or how it ended before it began. */
+/** Returns the folder in which a run works, or its result if it ended before the start. */
 async function placeOf(
   engine: Engine,
   job: Job,
@@ -227,15 +227,15 @@ async function placeOf(
     if (error.code === 'aborted') return { kind: 'stopped' };
     const unconfined = confinedAs(error);
     if (unconfined !== undefined) return unconfined;
-    // It is tried again by the clock, as with all that a full disk keeps from beginning.
+    // It is tried again by the clock, as with everything that a full disk keeps from starting.
     if (error.data['kind'] === 'no_space') throw error;
     return failed(NOTHING_RAN, 'bad_workdir', error.message);
   }
 }
 
 /**
- * A dead letter may be older than the answer, if the state was restored or on a first scan. The notice
- * of its failure is no answer.
+ * Whether a job is answered already. A dead letter may be older than the answer, if the state was restored or on a
+ * first scan. The notice of its failure is not an answer.
  */
 async function isAnswered(engine: Engine, job: Job, batch: readonly Located[]): Promise<boolean> {
   const { transport } = engine;
@@ -251,9 +251,9 @@ async function isAnswered(engine: Engine, job: Job, batch: readonly Located[]): 
 }
 
 /**
- * What becomes of a run that may not begin: its mail waits, and people who asked for it are told once.
+ * Returns the result of a run that may not start: its mail waits, and people who asked for it are notified once.
  *
- * @param briefing undefined if another tier takes the mail, so that nobody has to be told
+ * @param briefing undefined if another tier takes the mail, so that nobody has to be notified
  */
 function overBudget(
   engine: Engine,
@@ -291,15 +291,15 @@ function waitingText({ actor, host }: Job, { reason, said, until }: Spent): stri
   return `${actor} on ${host} has not begun: ${said}. It goes on ${when}\n`;
 }
 
-/** Of what a run is told, a transcript shows no more characters. */
+/** Most characters that a transcript shows of a message to a run. */
 const MOST_SHOWN = 500;
 
 /**
- * How the agent of a run is told a message of the same run, which came while it was at work. The message is one that
- * the run might have begun with: whose tasks its tier serves, how much one run is given, and how often it may start,
- * holds for it too. An agent that is told something often begins again, so it counts as a start.
+ * Makes the writer of messages to a running agent, which came while it was at work. The message is one with which the
+ * run might have started: the limits of its tier's askers, of the size of a run and of its starts apply to it too. An
+ * agent that receives a message often starts again, so it counts as a start.
  *
- * @param about `briefing` is that of the run with all that it was told; `isLimited`: whether a budget applies to it
+ * @param about `briefing` is that of the run with all of its messages; `isLimited`: whether a budget applies to it
  */
 function tellerOf(
   engine: Engine,
@@ -315,7 +315,7 @@ function tellerOf(
     if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
     const turnedAway = await refusedOf(engine, job, { ...briefing, batch: [added] });
     if (turnedAway !== undefined) return { no: turnedAway.why };
-    // What is told costs more, and nothing bounds how much: a run is handed what is left of a budget once.
+    // A message to a run costs more, and nothing limits how much: a run receives the rest of a budget once.
     if (about.isLimited)
       return { no: 'its tier has a budget, from which each run is paid by itself' };
     const bytes = briefing.batch.reduce(
@@ -331,7 +331,7 @@ function tellerOf(
     const { from, body } = added.message;
     engine.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
     if (cli.steer === undefined) {
-      // A process for one prompt cannot be told anything.
+      // A process for one prompt cannot receive messages.
       cli.cancel();
       await engine.guards.told(job);
       return 'ended';
@@ -344,7 +344,7 @@ function tellerOf(
   };
 }
 
-/** The answers that take in what their run was told say so. */
+/** Marks the answers that take in later messages of their run. */
 function withSteered(ended: JobResult, { steering }: Job): JobResult {
   const taken = steering?.taken ?? [];
   if (ended.kind !== 'answered' || taken.length === 0) return ended;

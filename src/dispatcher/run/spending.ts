@@ -7,20 +7,20 @@ export interface Amount {
   tokens: number;
 }
 
-/** What some runs count as, and how much of it is presumed, as they did not state it. */
+/** Sum of what some runs count as, with the presumed part, as they did not state it. */
 export interface Spent extends Amount {
   presumed: Amount;
 }
 
 /**
- * What the runs of this machine have cost today, by its ledger. The day only goes forward: a clock that
- * is set back stays on the last day of the ledger, so it buys nothing.
+ * Costs of the runs of this machine today, by its ledger. The day only goes forward: a clock that is set back stays
+ * on the last day of the ledger, so it buys nothing.
  */
 export class Spending {
   readonly #ledger: Ledger;
   readonly #now: () => Date;
   #loading: Promise<void> | undefined;
-  /** What becomes of new lines: nothing before the ledger is read, and kept while it is. */
+  /** State of the ledger: new lines are dropped before it is read, and collected while it is. */
   #state: 'unread' | 'reading' | 'read' = 'unread';
   #meanwhile: LedgerLine[] = [];
   #day = '';
@@ -36,7 +36,7 @@ export class Spending {
     });
   }
 
-  /** Reads what the ledger has of this month; only the first call does. */
+  /** Reads the lines of this month from the ledger; only the first call does. */
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
       this.#loading = undefined;
@@ -57,7 +57,7 @@ export class Spending {
   }
 
   #note(line: LedgerLine): void {
-    // A run that was begun again has a line for each time.
+    // A run that was started again has a line for each time.
     const key = `${line.id} ${line.at}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
@@ -84,13 +84,13 @@ export class Spending {
     this.#seen.clear();
   }
 
-  /** What the runs of this day have cost that are chosen. */
+  /** Returns the costs of this day's runs that are selected. */
   today(isMeant: (line: LedgerLine) => boolean): Spent {
     this.#advance();
     return spentBy(this.#today.filter(isMeant));
   }
 
-  /** What all runs of a thread have cost, and which they were. */
+  /** Returns the costs of all runs of a thread, and the runs. */
   async ofThread({ channel, relPath }: MessageRef): Promise<Spent & { ids: ReadonlySet<string> }> {
     const lines = [...this.#ledger.unwritten];
     for (const month of await this.#ledger.months()) {
@@ -115,8 +115,8 @@ function spentBy(lines: readonly LedgerLine[]): Spent {
 }
 
 /**
- * What a run counts as. What it did not state counts as what it was handed, unless more was seen of it: whoever ends
- * it earlier, or keeps it from saying what it used, makes it no cheaper.
+ * Returns the amount that a run counts as. The part that it did not state counts as the amount reserved for it,
+ * unless more was seen: to end it earlier, or to keep it from stating its usage, makes it no cheaper.
  */
 function amountOf({ usage, handed, presumed }: LedgerLine): Amount {
   const tokens = (usage?.input ?? 0) + (usage?.output ?? 0);
@@ -132,7 +132,7 @@ function dayOf({ at }: LedgerLine): string {
   return at.slice(0, 10);
 }
 
-/** The sum of some amounts, exact to a millionth. */
+/** Returns the sum of some amounts, exact to a millionth. */
 export function sum(amounts: readonly Amount[]): Amount {
   const usd = amounts.reduce((all, one) => all + one.usd, 0);
   return {

@@ -36,7 +36,7 @@ export async function endStaleRuns(engine: Engine): Promise<void> {
       leader: one.process,
     })),
   );
-  // Their sessions are over; what a turn has said and sent is dealt with below.
+  // Their sessions are over; the output and messages of a turn are handled below.
   for (const { id } of kept) await keptProcesses.remove(id);
   for (const run of leftovers) await billStaleRun(engine, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
@@ -47,14 +47,14 @@ export async function endStaleRuns(engine: Engine): Promise<void> {
       log('outcome_found', { id, actor, channel, messages });
     }
     for (const relPath of messages) {
-      // What the run said is on record, so it came to its end.
+      // The output of the run is on record, so it came to its end.
       if (outcome !== undefined || answered.has(keyOf({ actor, channel, relPath }))) {
         await interruptions.clear(actor, channel, [relPath]);
         continue;
       }
       const times = await interruptions.count(actor, channel, relPath);
       if (times < MAX_INTERRUPTIONS) continue;
-      // It may have a letter: this run was a retry, or this was begun by a start that died here.
+      // It may have a letter: this run was a retry, or this was started by a dispatcher that died here.
       const known = (await deadLetters.all()).find(
         (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
       );
@@ -72,7 +72,7 @@ export async function endStaleRuns(engine: Engine): Promise<void> {
   for (const dir of await runDirectories(paths.run)) await removeRunDirectory(dir);
 }
 
-/** The deliveries whose answer waits to be published. */
+/** Returns the deliveries whose answer waits to be published. */
 async function answeredIn(outbox: Outbox): Promise<Set<string>> {
   const settled = (await outbox.all()).flatMap(({ delivery }) =>
     delivery === undefined ? [] : settledBy(delivery),

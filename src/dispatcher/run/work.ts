@@ -11,19 +11,16 @@ import type { Job, JobResult } from './job.ts';
 const BROKEN_WAIT_MS = 1000;
 /** No message of the batch existed at its tip, but some may now: it is read again at a newer tip. */
 const STOPPED = { kind: 'stopped' } as const;
-/**
- * How often the look for what came back during a run is tried, as no other look is certain to
- * follow.
- */
+/** Number of attempts at the look for messages that came back during a run, as no other look is certain to follow. */
 const LOOKS = 10;
 
 /**
  * Carries out one job, from its run to its record; never rejects.
  *
- * Messages that were not on the bus where the batch was read (because the branch was set back)
- * leave their mailbox at once, together with the look at what was scanned: a scan that finds them
- * back makes them deliverable again only if they are settled. If the scan has moved on, it may have
- * found them already, so they go back to the mailbox and are examined once more.
+ * Messages that were not on the bus where the batch was read (because the branch was set back) leave their mailbox at
+ * once, together with the look at the scanned messages: a scan that finds them back makes them deliverable again only
+ * if they are settled. If the scan has moved on, it may have found them already, so they go back to the mailbox and
+ * are examined once more.
  */
 export async function work(
   engine: Engine,
@@ -65,12 +62,12 @@ export async function work(
     engine.stalled.over(placeOf(job));
     return done;
   } catch (error) {
-    // A broken repository, a run that could not begin, or a dispatcher that must end with a full
-    // disk: nothing is recorded, and the messages go back to be tried at a later tick.
+    // A broken repository, a run that could not start, or a dispatcher that must end with a full disk: nothing is
+    // recorded, and the messages go back to be tried at a later tick.
     engine.lacking.end(batch);
     await engine.sessions.over(job.id, undefined).catch(() => undefined);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
-    // By the record of the run the next start finds what was kept of it.
+    // By the record of the run the next start finds its stored results.
     if (error instanceof Kept) return {};
     await engine.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
@@ -86,7 +83,7 @@ function isOver(kind: JobResult['kind']): boolean {
   return kind === 'answered' || kind === 'silent' || kind === 'gone' || kind === 'parked';
 }
 
-/** What a run has written, by the keys of the messages; undefined if it came to nothing that is on record. */
+/** Returns the messages that a run has written, by their keys; undefined if nothing of it is on record. */
 function writtenBy({ kind }: JobResult, { answers = [] }: Recorded): string[] | undefined {
   if (kind === 'silent') return [];
   if (kind !== 'answered') return undefined;
@@ -101,9 +98,9 @@ function placeOf({ actor, channel }: Job): string {
 }
 
 /**
- * A step beside the record of a run; its failure does not discard what the run reported.
+ * Runs a step beside the record of a run; its failure does not discard the report of the run.
  *
- * @param tries how often it is tried
+ * @param tries number of attempts
  */
 async function beside(
   engine: Engine,

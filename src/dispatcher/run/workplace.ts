@@ -18,7 +18,7 @@ export interface TreePlace {
   source: Clone;
 }
 
-/** Where a run works. */
+/** Folder in which a run works. */
 export interface Workplace {
   /** Absolute, without symlinks. */
   dir: string;
@@ -28,13 +28,13 @@ export interface Workplace {
   copy?: TreePlace;
 }
 
-/** What opens the places in which agents work, also for a session of the operator. */
+/** Dependencies for opening the folders in which agents work, also for a session of the operator. */
 export type PlaceApp = Pick<
   DispatcherApp,
   'env' | 'paths' | 'transport' | 'now' | 'log' | 'workspaces' | 'worktrees' | 'screen'
 >;
 
-/** Whose run it is; a session as an actor has no thread. */
+/** Owner of a run; a session as an actor has no thread. */
 export interface Worker {
   actor: string;
   tier: { name: string; cli: string; workdir?: string };
@@ -42,7 +42,7 @@ export interface Worker {
 }
 
 /**
- * Where an actor's runs work (trust.md §1): in the folder that its tier names, otherwise in its
+ * Returns the folder in which an actor's runs work (trust.md §1): the folder that its tier names, otherwise its
  * workspace for the thread, from which settings of agent CLIs are removed.
  *
  * @throws CrosstalkError `invalid` for a folder in which nothing may run
@@ -85,8 +85,8 @@ export function gitGuards(
 }
 
 /**
- * The environment of a dispatched CLI (cli.md). Of Crosstalk's own variables it has only those that
- * are set here: the dispatcher's own may contain secrets, and name the state directory.
+ * Returns the environment of a dispatched CLI (cli.md). Of Crosstalk's own variables it has only those that are set
+ * here: the dispatcher's own may contain secrets, and name the state directory.
  */
 export function runEnvironment(
   { env, paths, transport }: Pick<App, 'env' | 'paths' | 'transport'>,
@@ -110,8 +110,8 @@ export function runEnvironment(
 }
 
 /**
- * An environment without Crosstalk's variables, nor those that bind a process to the session of an agent CLI or
- * to the repository of a git that Crosstalk was started from.
+ * Returns an environment without Crosstalk's variables, nor those that bind a process to the session of an agent CLI
+ * or to the repository of a git that Crosstalk was started from.
  */
 export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // Git also names the author of the commit for which it starts a hook.
@@ -126,8 +126,8 @@ export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * What agent CLIs set for what they start. With `CLAUDECODE` claude refuses to start, and with the others a run
- * would speak to, or count as, a part of the operator's session.
+ * Variables that agent CLIs set for the programs they start. With `CLAUDECODE` claude refuses to start, and with the
+ * others a run would speak to, or count as, a part of the operator's session.
  */
 const OF_A_SESSION =
   /^(?:CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|MESSAGING_SOCKET|RESUME_FROM_SESSION|TMUX_SESSION|SESSION_(?:ID|KIND|NAME|LOG|ACCESS_TOKEN))|CODEX_(?:THREAD_ID|SANDBOX(?:_NETWORK_DISABLED)?|CI)|GEMINI_CLI|OPENCODE(?:_PID|_CLIENT|_WORKSPACE_ID)?|QWEN_CODE|AI_AGENT)$/;

@@ -27,22 +27,22 @@ interface Worker {
   preferred?: string | undefined;
 }
 
-/** How the command ended that prepares a copy. */
+/** Ending of the command that prepares a copy. */
 type Prepared = Pick<InvocationResult, 'exitCode' | 'signal' | 'timedOut'>;
 
 /** Runs a command line in a new copy. */
 export type Prepare<T extends Prepared = Prepared> = (command: string, dir: string) => Promise<T>;
 
-/** Why a copy could not be made ready: in the words of the command that prepares it. */
+/** Reason why a copy could not be made ready: in the words of the command that prepares it. */
 export type Opened<T extends Prepared> =
   { ok: true; place: TreePlace } | { ok: false; result: T; detail: string };
 
 /**
- * The copy in which a run of a thread works (work.md), made and prepared if it is new. It is the caller's
+ * Returns the copy in which a run of a thread works (work.md), made and prepared if it is new. It is the caller's
  * until `worktrees.leave`, also when this throws.
  *
- * The order, for a crash between any two steps: its record, which says that it is not ready → the copy →
- * the commit with which it begins → the command that prepares it → ready. What is not ready is made anew.
+ * The order, for a crash between any two steps: its record, which marks it as not ready → the copy → the commit with
+ * which it starts → the command that prepares it → ready. A copy that is not ready is made anew.
  *
  * @throws CrosstalkError `invalid`, `git_failed` when there can be no copy
  */
@@ -92,7 +92,7 @@ export async function openWorktree<T extends Prepared>(
   }
 }
 
-/** What copies of sessions with an actor are called instead of a thread. */
+/** Name of copies of sessions with an actor, in place of a thread. */
 const SESSION = 'session';
 
 function whyNotReady(command: string, { exitCode, signal, timedOut }: Prepared): string {
@@ -104,7 +104,7 @@ function whyNotReady(command: string, { exitCode, signal, timedOut }: Prepared):
   return `the command before the first run, ${command}, ${how}`;
 }
 
-/** Ends the use of a copy, whatever came of its run, and notes when that was. */
+/** Ends the use of a copy, whatever the outcome of its run, and notes the time. */
 export async function leaveWorktree(app: PlaceApp, { worktree }: TreePlace): Promise<void> {
   const { worktrees, now } = app;
   try {
@@ -115,10 +115,10 @@ export async function leaveWorktree(app: PlaceApp, { worktree }: TreePlace): Pro
 }
 
 /**
- * Brings what a run has committed into the repository, and pushes it on where the tier says so. What goes
- * wrong there is no reason to lose what the run said: it is told beside it.
+ * Brings the commits of a run into the repository, and pushes them on where the tier asks for it. A failure there is
+ * no reason to lose the answer of the run: it is reported beside it.
  *
- * @returns what the answer tells of the branch; undefined as long as it has no commit
+ * @returns the note in the answer about the branch; undefined as long as it has no commit
  */
 export async function bringBack(
   app: PlaceApp,
@@ -176,7 +176,7 @@ async function whyNotPushed(
   }
 }
 
-/** The branch of the nearest answer of the actor to which a batch leads: where the work goes on. */
+/** Returns the branch of the nearest answer of the actor to which a batch leads: where the work goes on. */
 export function branchBefore(
   actor: string,
   host: string,
@@ -197,10 +197,10 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Pushes a branch to a remote of the repository, unless what the commits that are not there yet bring along looks like a secret
- * (work.md, "Nothing secret leaves"): a person looks at it then, and pushes it by hand, or does not.
+ * Pushes a branch to a remote of the repository, unless the content of commits that are not there yet looks like a
+ * secret (work.md, "Nothing secret leaves"): a person looks at it then, and pushes it by hand, or does not.
  *
- * @throws CrosstalkError `held`, which names what was found without showing it; `git_failed`
+ * @throws CrosstalkError `held`, which names the finding without showing it; `git_failed`
  */
 async function pushSearched(
   { env, screen }: PlaceApp,

@@ -31,9 +31,12 @@ import { lendLogin } from './lent-login.ts';
 export interface Confined {
   wrap: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** What it hides of a program that was not found in it, by what was printed; undefined where it hides none. */
+  /**
+   * Returns the path that it hides of a program that was not found in it, by the output; undefined where it hides
+   * none.
+   */
   notShown: (said: string) => Promise<string | undefined>;
-  /** Ends its way to the network and what was made for it, and looks at what it has left. */
+  /** Ends its way to the network and the files made for it, and examines the files it has left. */
   close: () => Promise<void>;
 }
 
@@ -47,7 +50,7 @@ export async function confine(what: Confinement): Promise<Confined> {
   try {
     const { view, lookAgain } = await planOf(what, home, cli.own, written);
     await checkProgram(view, what);
-    // Nothing begins with a filter that is empty.
+    // Nothing starts with an empty filter.
     const nests = account !== undefined && needsOf(account.agent)?.nests === true;
     const calls = await keptFile(
       stateDir,
@@ -120,10 +123,13 @@ async function networkOf(
 const MOST_WORDS = 8000;
 const MOST_CHARACTERS = 500_000;
 
-/** More hosts of one run are not told of. */
+/** Most hosts of one run that are reported. */
 const MOST_TOLD = 20;
 
-/** What this program tells git by variables (`workplace.ts`), without what the operator does, such as a token. */
+/**
+ * Returns the variables by which this program configures git (`workplace.ts`), without those of the operator, such as
+ * a token.
+ */
 function withoutGitConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const given = /^GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|KEY_\d+|VALUE_\d+)$/;
   const rest = Object.entries(env).filter(([name]) => !given.test(name));
@@ -139,7 +145,7 @@ function withoutGitConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   };
 }
 
-/** The variables that fit one of some patterns: a name, or the beginning of names and `*`. */
+/** Returns the variables that fit one of some patterns: a name, or the beginning of names and `*`. */
 function kept(env: NodeJS.ProcessEnv, patterns: readonly string[]): NodeJS.ProcessEnv {
   const fits = (name: string): boolean =>
     patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
@@ -147,24 +153,24 @@ function kept(env: NodeJS.ProcessEnv, patterns: readonly string[]): NodeJS.Proce
 }
 
 /*
- * The folders of a CLI in a sandbox, `<state>/sandbox/.homes/<run>`, are made for one run: in them are the
- * operator's settings, which it cannot change, a copy of the login, and the session that it goes on with.
- * When it has ended, the files of its session are moved to `<state>/sandbox/.sessions/<key>`, and the rest is
- * removed. So nothing that a run writes, under whatever name, is there when a CLI starts again.
+ * The folders of a CLI in a sandbox, `<state>/sandbox/.homes/<run>`, are made for one run: in them are the operator's
+ * settings, which it cannot change, a copy of the login, and the session that it goes on with. When it has ended, the
+ * files of its session are moved to `<state>/sandbox/.sessions/<key>`, and the rest is removed. So no file that a run
+ * writes, under any name, is there when a CLI starts again.
  */
 
 /** The folders of a CLI in a sandbox. */
 export interface CliHome {
   own: Own;
-  /** Takes back what comes back, and removes the rest. */
+  /** Takes back the files of the session and the login, and removes the rest. */
   close: () => Promise<void>;
 }
 
-/** How long the files of a session are kept after its last run, as its workspace is. */
+/** Milliseconds for which the files of a session are stored after its last run, as its workspace is. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** Bytes; a file of a session that is longer is not kept. */
+/** Bytes; a longer file of a session is not stored. */
 const LONGEST = 256 * 1024 * 1024;
-/** More files of a session are not kept. */
+/** Most files of a session that are stored. */
 const MOST_FILES = 5000;
 
 /** Makes the folders of a CLI for a run. */
@@ -215,7 +221,7 @@ export async function cliHome(
   };
 }
 
-/** Where the files of an account are that lie in other folders for a login of another name. */
+/** Returns the paths of an account's files that are in other folders for a login of another name. */
 async function placesOf(
   { agent, folder: named }: AgentAccount,
   env: NodeJS.ProcessEnv,
@@ -281,8 +287,8 @@ async function keep(dir: string, patterns: readonly string[], kept: string): Pro
 }
 
 /**
- * Moves a plain file, and nothing else that is under its name. What that is, is certain only where no run can
- * reach it, so it passes through the graveyard, where what is no file stays.
+ * Moves a plain file, and nothing else under its name. Its kind is certain only where no run can reach it, so it
+ * passes through the graveyard, where anything that is not a file stays.
  */
 async function takeFile(path: string, folder: string, graveyard: string): Promise<void> {
   const grave = await bury(path, graveyard);

@@ -36,7 +36,7 @@ async function listed(
     });
 }
 
-/** A file with the settings of the operator's git that a run may know. */
+/** Writes a file with the settings of the operator's git that a run may know. */
 export async function settingsOfGit(what: Confinement): Promise<string> {
   const lines = (await listed(what, '--global')).flatMap(([name, value]) => {
     if (!HARMLESS.test(name)) return [];
@@ -48,7 +48,8 @@ export async function settingsOfGit(what: Confinement): Promise<string> {
 }
 
 /**
- * Keys and logins that this program knows of: they are not shown either where they lie in what a tier names.
+ * Returns keys and logins that this program knows of: they are hidden also where they are in folders that a tier
+ * names.
  *
  * @returns their paths, of logins the folders
  */
@@ -68,7 +69,7 @@ export async function secretsOf(what: Confinement, home: string): Promise<string
   );
 }
 
-/** The files of keys that a command line of ssh names. */
+/** Returns the files of keys that a command line of ssh names. */
 function keysIn(line: string): string[] {
   const { words } = commandLine(line);
   return words.flatMap(({ text }, at) => {
@@ -98,14 +99,14 @@ export async function keptFile(
   return path;
 }
 
-/** What is to run in a sandbox, and where. */
+/** Program to run in a sandbox, and its folders. */
 export interface Confinement {
   sandbox: Sandbox;
   /** The sandbox program. */
   program: string;
   actor: string;
   command: string;
-  /** Where it works. */
+  /** Folder in which it works. */
   cwd: string;
   /** The variables it would have without a sandbox. */
   env: NodeJS.ProcessEnv;

@@ -21,8 +21,8 @@ interface Loan {
 }
 
 /**
- * Gives a run a copy of the operator's login. What it renews there comes back at once, and what is renewed
- * elsewhere gets to it: what renewed a login before is often not valid any more.
+ * Gives a run a copy of the operator's login. A renewal there comes back at once, and a renewal elsewhere gets to it:
+ * the token that renewed a login before is often not valid any more.
  *
  * @param file the operator's, without symlinks
  */
@@ -73,7 +73,7 @@ export async function lendLogin(
       });
       return [watcher.on('error', () => undefined)];
     } catch {
-      // What is renewed comes back when the run has ended.
+      // A renewed login comes back when the run has ended.
       return [];
     }
   });

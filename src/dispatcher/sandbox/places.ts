@@ -26,7 +26,7 @@ const TOOLCHAINS = [
 /** Variables that name certificates. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'];
 
-/** The folders that runs of some tiers may write, without symlinks. */
+/** Returns the folders that runs of some tiers may write, without symlinks. */
 export async function writtenBy(tiers: Confinement['tiers'], home: string): Promise<string[]> {
   const named = tiers.flatMap(({ workdir, sandbox }) => [
     ...(workdir === undefined ? [] : [workdir]),
@@ -36,8 +36,8 @@ export async function writtenBy(tiers: Confinement['tiers'], home: string): Prom
 }
 
 /**
- * What is at a path of this machine, without symlinks; undefined where nothing is, or where a symlink on the way
- * lies in a folder that runs may write, so that it may be theirs.
+ * Returns the path of a file of this machine, without symlinks; undefined if there is none, or if a symlink on the
+ * way is in a folder that runs may write, so that it may be theirs.
  */
 export async function ownPlace(
   path: string,
@@ -64,19 +64,19 @@ export async function toolsOf(
   return found.flat();
 }
 
-/** The symlink by which HOME is found where it is spelled with one. */
+/** Returns the symlink by which HOME is found where it is spelled with one. */
 export function homeLink(spelled: string | undefined, home: string): View['links'] {
   if (spelled === undefined || spelled === home || !spelled.startsWith('/')) return [];
-  // One that began with / would lead out of the sandbox while that is made.
+  // A link that began with / would lead out of the sandbox while that is made.
   return [{ path: spelled, target: relative(dirname(spelled), home) }];
 }
 
 /**
- * A path that a tier names, without symlinks. In a folder that runs may write, a symlink may be theirs, and
- * lead to what the tier does not name.
+ * Returns a path that a tier names, without symlinks. In a folder that runs may write, a symlink may be theirs, and
+ * lead to paths that the tier does not name.
  *
  * @param places folders that runs may write, without symlinks
- * @returns undefined where no folder and no file is
+ * @returns undefined if there is no folder and no file
  * @throws CrosstalkError `refused` for such a symlink, and for what the kernel shows as files
  */
 export async function namedPlace(
@@ -100,14 +100,17 @@ export async function namedPlace(
   return kind === 'folder' || kind === 'file' ? at : undefined;
 }
 
-/** Why no run may begin where a run may have changed the mode of a folder, and with that what is seen. */
+/**
+ * Returns the error for a run that may not start because a run may have changed the mode of a folder, and with that
+ * the visible files.
+ */
 export function closed(path: string): CrosstalkError {
   return unsafe(
     `${path}, in a folder that runs may write, cannot be looked at; give its folder back the rights that it had`,
   );
 }
 
-/** Why no run may begin in a sandbox; its mail waits. */
+/** Returns the error for a run that may not start in a sandbox; its mail waits. */
 export function unsafe(problem: string): CrosstalkError {
   return new CrosstalkError('refused', problem, { data: { kind: 'no_sandbox' } });
 }

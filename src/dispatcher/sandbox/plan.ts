@@ -13,16 +13,16 @@ import { plainFileAt } from '../../plain-file.ts';
 import { writeDurably } from '../../state/files.ts';
 import { submodulesIn } from './submodules.ts';
 
-/** What a sandbox shows of this machine, and what is to be done after a run in it. */
+/** Paths of this machine that a sandbox shows, and the work after a run in it. */
 export interface Plan {
   view: View;
-  /** Says which repositories are not where they were, and which are new. */
+  /** Reports which repositories are not where they were, and which are new. */
   lookAgain: () => Promise<void>;
 }
 
 /**
- * What a sandbox shows of this machine: what is named here, and nothing else. Where others than the packages of
- * the system write, it is looked through for what cannot be shown as it is.
+ * Determines the paths of this machine that a sandbox shows: those named here, and nothing else. Folders that others
+ * than the packages of the system write are searched for files that cannot be shown as they are.
  *
  * @throws CrosstalkError `refused` where that cannot be done; nothing may run then
  */
@@ -71,7 +71,7 @@ export async function planOf(
   const skip = new Set([...roots.map(({ path }) => path), ...KEPT_BY_HAND, ...hidden]);
   const ofSystem = KEPT_BY_HAND.map(async (path): Promise<View['cover']> => {
     const looked = await survey([{ path, writable: false, isPublic: true }], skip);
-    // What is too much to look through is not shown; a part of it can be named.
+    // A folder too large to search is not shown; a part of it can be named.
     return 'problem' in looked ? [{ path, kind: 'folder' }] : looked.cover;
   });
   const found = await survey(roots, skip);
@@ -105,7 +105,10 @@ export async function planOf(
   return { view, lookAgain: () => lookAgain(what, before, again) };
 }
 
-/** What every run is shown besides the system: programs in HOME, and what a run needs of this program. */
+/**
+ * Returns the paths that every run sees besides the system: programs in HOME, and the files of this program that a
+ * run needs.
+ */
 async function shownBeside(
   what: Confinement,
   home: string,
@@ -124,7 +127,7 @@ async function shownBeside(
   ];
 }
 
-/** The folders of this program and of its node, which their installers fill. */
+/** Returns the folders of this program and of its node, which their installers fill. */
 async function programsHere(): Promise<string[]> {
   return [await real(packageRoot()), dirname(await real(process.execPath))];
 }
@@ -135,7 +138,7 @@ async function isThere(path: string, own: Own): Promise<boolean> {
   return (await real(path)) === path && ['folder', 'file'].includes(await kindOf(path));
 }
 
-/** New repositories of one run that are told of. */
+/** Most new repositories of one run that are reported. */
 const MOST_TOLD = 20;
 
 async function lookAgain(
@@ -165,17 +168,17 @@ async function lookAgain(
 }
 
 /*
- * Git executes what stands in a repository. So in folders of the operator's that runs may write, each repository
- * is unwritable, and its place fixed (see `mountsOf`). After a run it is looked again whether each is where it
- * was: a run that began before a repository was there does not know of it.
+ * Git executes programs that a repository contains or names. So in folders of the operator's that runs may write,
+ * each repository is unwritable, and its place fixed (see `mountsOf`). After a run it is looked again whether each is
+ * where it was: a run that began before a repository was there does not know of it.
  */
 
 type Found = Survey['repositories'];
 
 /**
- * What has to be unwritable in folders that runs may write, so that no git of the operator's executes what they
- * write: git directories, files that stand for one with what they lead to, and the folders of submodules that
- * are not there yet.
+ * Returns the paths that have to be unwritable in folders that runs may write, so that no git of the operator's
+ * executes what they write: git directories, files that stand for one with what they lead to, and the folders of
+ * submodules that are not there yet.
  *
  * @param places the folders that runs may write, without symlinks
  * @throws CrosstalkError `refused` for a repository that no mount can keep
@@ -211,7 +214,7 @@ async function fixedIn(places: readonly string[], found: Found): Promise<string[
       fixed.push(folder);
     }
   }
-  // What lies in a folder that is unwritable is so too.
+  // A path in a folder that is unwritable is unwritable too.
   return [...new Set(fixed)].filter(
     (path) => !fixed.some((one) => one !== path && isWithin(path, one)),
   );
@@ -226,19 +229,19 @@ function smallText(path: string): string {
   return found.kind === 'text' ? found.text : '';
 }
 
-/** The git directory that a file stands for. */
+/** Returns the git directory that a file stands for. */
 function namedBy(file: string): string | undefined {
   const named = /^gitdir: ([^\n]+)/.exec(smallText(file))?.[1]?.trim() ?? '';
   return named === '' ? undefined : resolve(dirname(file), named);
 }
 
-/** The git directory with the settings of one. */
+/** Returns the git directory with the settings of one. */
 function commonOf(git: string): string {
   const named = smallText(join(git, 'commondir')).trim();
   return named === '' ? git : resolve(git, named);
 }
 
-/** What is at a path, so that something else in its place is noticed. */
+/** Returns the identity of the file at a path, so that another one in its place is noticed. */
 async function identityOf(path: string): Promise<string> {
   const found = await lstat(path).catch(() => undefined);
   return found === undefined ? '' : `${String(found.dev)}:${String(found.ino)}`;
@@ -250,7 +253,7 @@ async function identitiesOf(fixed: readonly string[]): Promise<Map<string, strin
   return new Map(await Promise.all(all));
 }
 
-/** Those of some repositories that are not where they were; later runs are kept from their folders. */
+/** Holds those of some repositories that are not where they were; later runs are kept from their folders. */
 async function holdMoved(stateDir: string, before: ReadonlyMap<string, string>): Promise<string[]> {
   const moved: string[] = [];
   for (const [path, identity] of before) {

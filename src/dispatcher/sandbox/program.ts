@@ -6,7 +6,7 @@ import { isWithin, placeOf, type View } from '../../runner/sandbox/mounts.ts';
 import { follow, kindOf, real, systemPlaces } from '../../runner/sandbox/system.ts';
 import { toolsOf } from './places.ts';
 
-/** A command, and what its shell knows. */
+/** Command with the variables that its shell knows. */
 interface Called {
   command: string;
   env: NodeJS.ProcessEnv;
@@ -30,10 +30,10 @@ export async function checkProgram(view: View, called: Called): Promise<void> {
 }
 
 /**
- * What a sandbox hides of a program that something in it could not find, as a line for whoever reads why it failed;
- * undefined where it hides none.
+ * Returns the path that a sandbox hides of a program that something in it could not find, as a line for the reader of
+ * the failure; undefined if it hides none.
  *
- * @param said what was printed: its last line names the program, in the words of a shell, of env or of a loader
+ * @param said the output: its last line names the program, in the words of a shell, of env or of a loader
  */
 export async function notShown(
   view: View,
@@ -42,11 +42,11 @@ export async function notShown(
 ): Promise<string | undefined> {
   const last = said.trim().split('\n').at(-1)?.slice(0, MOST_SAID) ?? '';
   const words = last.split(/[^\w.+/-]+/).filter((word) => /[a-z]/i.test(word));
-  // What a run prints is no way to ask which files there are: a path counts only if the command has it.
+  // The output of a run is not a way to ask which files exist: a path counts only if the command has it.
   const named = words
     .filter((word) => !word.includes('/') || called.command.includes(word))
     .slice(0, MOST_WORDS);
-  // Of a script whose interpreter is hidden a shell says that the script is not found.
+  // For a script whose interpreter is hidden, a shell reports that the script is not found.
   for (const word of named.filter((one) => one.startsWith('/')))
     named.push(...(await interpreterOf(word)));
   for (const command of new Set(named)) {
@@ -57,7 +57,7 @@ export async function notShown(
   return undefined;
 }
 
-/** What the first line of a script names; nothing where it is none. */
+/** Returns the program that the first line of a script names; nothing if it is not a script. */
 async function interpreterOf(path: string): Promise<string[]> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
   if (file === undefined) return [];
@@ -72,11 +72,14 @@ async function interpreterOf(path: string): Promise<string[]> {
   }
 }
 
-/** A line names the program near its beginning. */
+/** Most characters of a line in which its program is searched: it is named near the beginning. */
 const MOST_SAID = 500;
 const MOST_WORDS = 20;
 
-/** The path that a sandbox has to be told of before the program of a command is there in it; undefined where none is. */
+/**
+ * Returns the path that a sandbox has to show before the program of a command is found in it; undefined if there is
+ * none.
+ */
 export async function hiddenProgram(called: Called): Promise<string | undefined> {
   const home = await real(called.env['HOME'] ?? '/');
   const system = await systemPlaces();
@@ -110,9 +113,9 @@ async function hiddenIn(view: View, { command, env, cwd }: Called): Promise<stri
   return first;
 }
 
-/** The first path on the way to a file that the view does not show. */
+/** Returns the first path on the way to a file that the view does not show. */
 async function hiddenOnTheWay(path: string, view: View): Promise<string | undefined> {
-  // In the place of these links the sandbox has what they lead to.
+  // In place of these links the sandbox has their targets.
   const replaced = [...view.links, ...view.show].map((one) => one.path);
   const passed: string[] = [];
   const end = await follow(path, (link) => {

@@ -14,9 +14,9 @@ const SUBMODULE = 0o160000;
 const AT = { mode: 24, object: 40 };
 
 /**
- * The folders of the submodules of a repository, by its index (gitformat-index(5)). No git is run for it: the
- * settings of the repository could have it execute something. Git executes what stands in `.git` of these folders
- * when it is asked for the status of the repository around them, also where nothing is there yet.
+ * Returns the folders of the submodules of a repository, by its index (gitformat-index(5)). No git is run for it: the
+ * settings of the repository could have it execute something. Git executes programs that `.git` of these folders
+ * contains or names when it is asked for the status of the repository around them, also where nothing is there yet.
  *
  * @throws CrosstalkError `refused` for an index that cannot be read
  */
@@ -45,8 +45,8 @@ export async function submodulesIn(git: string): Promise<string[]> {
 }
 
 /**
- * The submodules of a copy of a repository whose folders are empty, as in any clone until somebody fills them. A run may have
- * written its index: what cannot be read, and what is not in the copy, is left out.
+ * Returns the submodules of a copy of a repository whose folders are empty, as in any clone until somebody fills
+ * them. A run may have written its index: unreadable entries, and those that are not in the copy, are left out.
  */
 export async function emptySubmodules(dir: string): Promise<string[]> {
   const names = await submodulesIn(join(dir, '.git')).catch(() => []);
@@ -59,7 +59,7 @@ export async function emptySubmodules(dir: string): Promise<string[]> {
   return empty.flat();
 }
 
-/** The content of a plain file that is not too large; a run may have put a pipe in its place. */
+/** Returns the content of a plain file that is not too large; a run may have put a pipe in its place. */
 async function bytesOf(path: string): Promise<Buffer | undefined> {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
@@ -76,7 +76,7 @@ function settingsOf(git: string): string {
   return found.kind === 'text' ? found.text : '';
 }
 
-/** The names of submodules in an index; undefined if it is none that is known. */
+/** Returns the names of submodules in an index; undefined if its format is not known. */
 function listedIn(bytes: Buffer, hash: number): string[] | undefined {
   if (bytes.length < 12 || bytes.toString('latin1', 0, 4) !== 'DIRC') return undefined;
   const [version, count] = [bytes.readUInt32BE(4), bytes.readUInt32BE(8)];
@@ -87,7 +87,7 @@ function listedIn(bytes: Buffer, hash: number): string[] | undefined {
     const start = at;
     const flagsAt = start + AT.object + hash;
     if (flagsAt + 4 > bytes.length) return undefined;
-    // The second pair of flags is there if the first says so.
+    // The second pair of flags is there if the first one has it set.
     at = flagsAt + ((bytes.readUInt16BE(flagsAt) & 0x4000) === 0 ? 2 : 4);
     let kept = 0;
     if (version === 4) {

@@ -23,30 +23,30 @@ import { profileInForce } from '../../bus/profiles.ts';
 import { canonical, wholeOf } from '../../protocol/approval/record.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 
-/** One run of a session: how it is begun, and what it need not be told. */
+/** One run of a session: its command, and the facts that it knows already. */
 export interface Turn {
   kind: SessionKind;
-  /** The command line that begins the session, or goes on with it. */
+  /** Command line that starts the session, or continues it. */
   command: string;
   /** Whether the session was shown a message, or has written it; by its name in the channel of the job. */
   knows: (ref: string) => boolean;
   /** The last message that it was given; absent in its first run. */
   last?: string;
-  /** Whether something was not told to the session before, or was told otherwise; remembers it. */
+  /** Whether the session has not received something before, or received another value; remembers it. */
   isNews: (what: string, value: unknown) => boolean;
-  /** What the session used before, if its CLI states only what it used in all. */
+  /** Usage of the session before, if its CLI states only the total. */
   before?: Usage;
-  /** Its process, if that is kept for the next run. */
+  /** Its process, if that is pooled for the next run. */
   kept?: PooledProcess;
 }
 
-/** How the sessions of a CLI are begun and gone on with. */
+/** Ways to start and to continue the sessions of a CLI. */
 export type Call = Pick<SessionCall, 'agent' | 'isGiven' | 'first' | 'next' | 'isId'> & {
-  /** What it states for the whole session, and not for the run. */
+  /** Usage that it states for the whole session, and not for the run. */
   sums: boolean | 'money';
 };
 
-/** What the session of a run works on. */
+/** Dependencies of the session of a run. */
 export interface TurnApp extends Pick<
   DispatcherApp,
   'transport' | 'reader' | 'paths' | 'now' | 'runs' | 'log' | 'uuid'
@@ -54,10 +54,10 @@ export interface TurnApp extends Pick<
   sessions: Sessions;
 }
 
-/** A run that may have a session; `plans`: it has none, as nobody has approved yet what it may know. */
+/** Run that may have a session; `plans`: it has none, as nobody has approved yet what it may know. */
 export type SessionJob = RunOfSession & { plans?: boolean };
 
-/** What a run is about, where it decides about its session. */
+/** Facts about a run that decide about its session. */
 export interface About {
   briefing: { batch: readonly Located[]; channel: readonly Located[]; lookup: Lookup };
   /** The first message of its thread. */
@@ -66,7 +66,7 @@ export interface About {
   tools: ServersOfRun;
 }
 
-/** The session of one run, from its beginning to its end. */
+/** Session of one run, from its start to its end. */
 export class SessionOfRun {
   readonly #app: TurnApp;
   readonly #job: SessionJob;
@@ -126,7 +126,7 @@ export class SessionOfRun {
     };
   }
 
-  /** What the run has used, and what the session knows if it comes to something. */
+  /** Returns the usage of the run, and what the session knows if it succeeds. */
   async ended(
     { kind }: Turn,
     result: InvocationResult,
@@ -141,7 +141,8 @@ export class SessionOfRun {
     const { sums } = this.#call;
     const usage = sums !== false && total !== undefined ? usageSince(total, before?.total) : total;
     const sum = sums === 'money' ? moneyOf(total, before?.total) : total;
-    // A CLI that says another id, or that it used less than before, has another session than it was to go on with, as after a restored disk.
+    // A CLI that states another id, or a usage less than before, has another session than the one it was to continue,
+    // as after a restored disk.
     const isOther = total !== undefined && usage === undefined;
     const isElsewhere = before && result.session !== undefined && result.session !== session;
     if (this.#call.isId(session) && !isOther && isElsewhere !== true)
@@ -159,7 +160,7 @@ export class SessionOfRun {
     return { ...result, ...((usage ?? total) && { usage: usage ?? total }), sessionKind: kind };
   }
 
-  /** The messages that the run was shown, or told of as left out, and those that it has sent. */
+  /** Returns the messages that the run was shown, or whose omission it was shown, and those that it has sent. */
   async #shown(): Promise<string[]> {
     const { batch, channel, lookup } = this.#about.briefing;
     const thread: Located[] = [...threadOf(batch, this.#job.actor, channel, lookup), ...batch];
@@ -177,7 +178,7 @@ export class SessionOfRun {
     return true;
   };
 
-  /** A key as a name in the channel of the job. */
+  /** Returns a key as a name in the channel of the job. */
   #ref(key: string): string {
     const { channel, relPath } = placeOfRef('', key);
     return refFrom(this.#job.channel, channel, relPath);
@@ -188,13 +189,13 @@ export class SessionOfRun {
   }
 }
 
-/** What a session cost, as something of which only money counts. */
+/** Returns the cost of a session, as usage of which only money counts. */
 function moneyOf(total: Usage | undefined, before: Usage | undefined): Usage | undefined {
   const usd = total?.usd ?? before?.usd;
   return usd === undefined ? undefined : { input: 0, cached: 0, output: 0, usd };
 }
 
-/** The folders of skills, of which a session may have been told any. */
+/** Folders of skills, of which a session may have received any. */
 const SKILLS = ['upstream/skills', 'local/skills'];
 
 /** A run, as far as its session goes. */
@@ -209,10 +210,10 @@ interface RunOfSession {
 }
 
 /**
- * A digest of all that ends a session when it changes (warm.md): the tier as it is approved, with its command;
- * the tools that are approved, and the secrets in them, since what a tool once printed is taken out of what later
- * runs say by its value now; the profile, the channel's text, the protocol and the skills; and the folder in
- * which the CLI works, by which some keep their sessions.
+ * Returns a digest of all that ends a session when it changes (warm.md): the tier as it is approved, with its
+ * command; the tools that are approved, and the secrets in them, since a tool's earlier output is removed from the
+ * answers of later runs by the current value of its secrets; the profile, the channel's text, the protocol and the
+ * skills; and the folder in which the CLI works, by which some keep their sessions.
  *
  * @param dir the folder
  */
@@ -245,7 +246,7 @@ export async function madeOf(
   return digestOf(whole);
 }
 
-/** A digest of a value that JSON can represent. */
+/** Returns a digest of a value that JSON can represent. */
 function digestOf(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('hex').slice(0, 32);
 }

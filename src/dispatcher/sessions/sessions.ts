@@ -8,25 +8,25 @@ import type {
 import type { SessionStore } from './store.ts';
 import type { WarmSessions } from './warm-sessions.ts';
 
-/** What is to be written down of a session once the outcome of its run is on disk. */
+/** Record of a session that is written once the outcome of its run is on disk. */
 export interface Candidate {
   owner: SessionOwner;
   store: SessionStore;
-  /** Absent if the session cannot be gone on with, whatever came of the run. */
+  /** Absent if the session cannot be continued, whatever the outcome of the run. */
   session?: Omit<AgentSession, 'used'>;
 }
 
-/** Threads that a session has read so much of are begun anew: its record would grow without end. */
+/** Most messages that a session knows of a thread before it starts anew: its record would grow without end. */
 const MOST_KNOWN = 5000;
 
 /**
- * The sessions in which runs are under way, and what becomes of them (warm.md). A session goes on only if its
- * run gave an answer, or was rightly silent, and that is on disk; anything else ends it.
+ * Sessions in which runs are under way, and their outcomes (warm.md). A session goes on only if its run gave an
+ * answer, or was rightly silent, and that is on disk; anything else ends it.
  */
 export class Sessions {
   /** Those that a CLI keeps on disk. */
   readonly kept: AgentSessions;
-  /** Those whose process is kept. */
+  /** Those whose process is pooled. */
   readonly warm: WarmSessions;
   readonly #now: () => Date;
   readonly #under = new Map<string, Candidate>();
@@ -37,7 +37,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Says in what state the session of a run is now. */
+  /** Records the state of the session of a run. */
   note(run: string, candidate: Candidate): void {
     this.#under.set(run, candidate);
   }
@@ -67,21 +67,24 @@ export class Sessions {
   }
 }
 
-/** What a run used, by what its session used in all, and before; undefined if it cannot be that session. */
+/**
+ * Returns the usage of a run, by the total of its session, and the total before; undefined if it cannot be that
+ * session.
+ */
 export function usageSince(total: Usage, before: Usage | undefined): Usage | undefined {
   if (before === undefined) return total;
   const [input, cached, output] = (['input', 'cached', 'output'] as const).map(
     (name) => total[name] - before[name],
   );
   if (input === undefined || cached === undefined || output === undefined) return undefined;
-  // What is read of the cache may be counted as read anew at another time, and never less of both.
+  // Tokens read from the cache may count as read anew at another time, but never fewer of both.
   if (input + cached < 0 || output < 0) return undefined;
   const { usd: sum, ...rest } = total;
   const usd = sum === undefined ? -1 : addMoney(sum, -(before.usd ?? 0));
   return {
     ...rest,
     ...{ input: Math.max(0, input), cached: Math.max(0, cached), output },
-    // What a session used in all gets no less: less than before states nothing.
+    // The total of a session never decreases: less than before states nothing.
     ...(usd >= 0 && { usd }),
   };
 }

@@ -15,9 +15,9 @@ import {
 } from './session-of-run.ts';
 
 /**
- * Runs an actor's CLI in the session that it keeps for the thread, if its tier keeps any (warm.md). A session
- * that the CLI does not have any more costs nothing: the same run is begun anew. Whatever else goes wrong is a
- * failed run, and ends the session.
+ * Runs an actor's CLI in the session that it keeps for the thread, if its tier keeps any (warm.md). A session that
+ * the CLI does not have any more costs nothing: the same run starts anew. Any other problem is a failed run, and ends
+ * the session.
  *
  * @param run makes the run; undefined for one without a session
  */
@@ -29,10 +29,10 @@ export async function inSession(
 ): Promise<InvocationResult> {
   const { batch, lookup } = about.briefing;
   const { session } = job.tier;
-  // What belongs to several threads is told to the session of none.
+  // Messages that belong to several threads go to the session of none.
   if (session === undefined || job.plans || threadRoots(batch, lookup).length !== 1)
     return run(undefined);
-  // A session knows what is on no bus: a link by somebody who had nothing to do with its thread opens none.
+  // A session knows messages that are on no bus: a link by somebody who took no part in its thread opens none.
   if (!batch.every((located) => isAmongItsOwn(located, job.actor, lookup))) return run(undefined);
   return session === 'warm'
     ? inWarmSession(app, job, about, run)
@@ -69,7 +69,7 @@ async function inKeptSession(
     log('session_refused', {
       ...{ id: job.id, actor: job.actor, agent: call.agent, turns: before.turns },
     });
-    // Nothing was spent, so that there is no run of which anything could be left.
+    // Nothing was spent, so no run can have left anything.
     await runs.end(job.id);
     session = new SessionOfRun(app, job, about, { call, made, store });
   }
@@ -79,8 +79,8 @@ async function inKeptSession(
 }
 
 /**
- * In a session whose process is kept. Where none can be kept just now, and where a process does not get as far
- * as its first prompt, the run is one of its own: nothing was spent, and no mail waits for an adapter.
+ * Runs in a session whose process is pooled. Where none can be pooled just now, and where a process does not get as
+ * far as its first prompt, the run is one of its own: nothing was spent, and no mail waits for an adapter.
  */
 async function inWarmSession(
   app: TurnApp,

@@ -12,13 +12,13 @@ import type {
 import type { PooledProcess, AgentProcess } from './pooled-process.ts';
 import type { SessionStore } from './store.ts';
 
-/** How many processes are kept, and for how long. */
+/** Limits of pooled processes: their number, and their time. */
 interface WarmLimits {
   /** On this machine; 0 for none. */
   most: () => number;
-  /** What this machine keeps for other transports. */
+  /** Pooled processes of this machine for other transports. */
   elsewhere: () => Promise<Elsewhere>;
-  /** Bytes that each may use, with what it has started. */
+  /** Bytes that each may use, with the processes it has started. */
   memory: () => number;
   /** Milliseconds after its last turn. */
   idle: number;
@@ -46,13 +46,12 @@ interface Entry {
 }
 
 /**
- * The processes of agent CLIs that are kept between runs (warm.md): one for each actor and thread, so that no
- * two threads share one. What they know is in memory alone, since it ends with them.
+ * Processes of agent CLIs that are pooled between runs (warm.md): one for each actor and thread, so that no two
+ * threads share one. Their knowledge is in memory alone, since it ends with them.
  *
- * The life of one: room is made for it, if need be by the end of the one that was used least recently → its
- * process is on record → it is at work → its turn is on record, and it waits → it is at work again. It ends
- * when a turn comes to nothing, when it has waited too long, makes room, dies, or uses too much memory, and
- * with the dispatcher.
+ * The life of one: room is made for it, if need be by the end of the one that was used least recently → its process
+ * is on record → it is at work → its turn is on record, and it waits → it is at work again. It ends when a turn comes
+ * to nothing, when it has waited too long, makes room, dies, or uses too much memory, and with the dispatcher.
  */
 export class WarmSessions implements SessionStore {
   readonly #app: WarmApp;
@@ -87,7 +86,7 @@ export class WarmSessions implements SessionStore {
     return entry.ending === undefined ? entry.session : undefined;
   }
 
-  /** The place of a session that can be gone on with; called after {@link of}, by whoever has claimed it. */
+  /** Returns the place of a session that can be continued; called after {@link of}, by the claimant. */
   goOn(owner: SessionOwner, way: AcpWay): PooledProcess | undefined {
     const entry = this.#entries.get(keyOf(owner));
     if (entry?.seat === undefined || entry.ending !== undefined) return undefined;
@@ -96,7 +95,7 @@ export class WarmSessions implements SessionStore {
     return this.#kept(entry, way);
   }
 
-  /** A place for a new session; undefined where all that may be kept are at work. */
+  /** Returns a place for a new session; undefined if all that may be pooled are at work. */
   begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<PooledProcess | undefined> {
     // One after another, as each of several would find the same room.
     const begun = this.#beginning.then(() => this.#begin(owner, tier, way));
@@ -136,7 +135,7 @@ export class WarmSessions implements SessionStore {
     if (entry !== undefined) await this.#end(entry, 'over');
   }
 
-  /** Whether a process is kept that works in the folders of an actor and a thread. */
+  /** Whether a process is pooled that works in the folders of an actor and a thread. */
   keeps(owner: SessionOwner): boolean {
     return this.#entries.has(keyOf(owner));
   }
@@ -218,7 +217,7 @@ export class WarmSessions implements SessionStore {
       passed('warm_ended');
       await this.#app.keptProcesses.remove(id);
     } catch (error) {
-      // The record stays, so that the next start looks for what is left.
+      // The record stays, so that the next start looks for the remaining processes.
       this.#app.log('internal_error', { id, actor: owner.actor, error: reasonOf(error) });
     } finally {
       if (this.#entries.get(keyOf(owner)) === entry) this.#entries.delete(keyOf(owner));
@@ -242,34 +241,33 @@ function megabytes(bytes: number): string {
   return `${String(Math.round(bytes / 1024 / 1024))} MiB`;
 }
 
-/** A process that is kept and has nothing to do. */
+/** Pooled process that has nothing to do. */
 export interface Idle {
   /** When its last turn ended, ISO 8601 UTC. */
   used: string;
-  /** Ends it, unless it has begun to work; returns whether it has ended. */
+  /** Ends it, unless it has started to work; returns whether it has ended. */
   end: () => Promise<boolean>;
 }
 
-/** What a machine keeps for other transports. */
+/** Pooled processes of a machine for other transports. */
 export interface Elsewhere {
   /** Those at work included. */
   count: number;
   idle: Idle[];
 }
 
-/** What a machine keeps for this transport. */
+/** Pooled processes of a machine for this transport. */
 interface Own extends Elsewhere {
   /** Resolve when those that are about to end have ended. */
   leaving: Promise<void>[];
 }
 
 /**
- * Makes room for one process more (warm.md): where as many are kept as may be, the one that was used least
- * recently ends, whichever transport it is of. For one that begins, one of others ends at most, as their limit
- * may be another one.
+ * Makes room for one more process (warm.md): if the pool is full, the one that was used least recently ends,
+ * whichever transport it is of. For one that starts, one of others ends at most, as their limit may be another one.
  *
- * @param most how many this transport may keep, and this machine in all
- * @param own what is kept for this transport at the moment, least recently used first
+ * @param most the number that this transport may pool, and this machine in all
+ * @param own the pool of this transport at the moment, least recently used first
  * @returns whether there is room
  */
 export async function makeRoom(

@@ -17,8 +17,8 @@ export class Answers {
   #handedOver = 0;
 
   /**
-   * @param options `send` carries out what a command passed on, undefined when it is not for this transport;
-   *   `stop` ends all waits; `once`: a dispatcher of one pass allows none
+   * @param options `send` carries out a command that was passed on, undefined when it is not for this transport;
+   * `stop` ends all waits; `once`: a dispatcher of one pass allows none
    */
   constructor(
     app: { publisher: Publisher; unrecorded: ErrorTracker; log: Log },
@@ -89,8 +89,8 @@ export class Answers {
 }
 
 /**
- * The request of a ring: `look` at what is known locally, or `ask` the remote. `fetch` asks it on the word
- * of another machine, which may be wrong, so that it does not count as activity.
+ * Request of a ring: `look` at the local state, or `ask` the remote. `fetch` asks it on the word of another machine,
+ * which may be wrong, so that it does not count as activity.
  */
 export type Ring = 'look' | 'fetch' | 'ask';
 
@@ -123,7 +123,7 @@ export async function lookAtChanges(
   stop: AbortSignal,
 ): Promise<void> {
   while (!stop.aborted) {
-    // What fails here fails in the next tick, which says so.
+    // A failure here is a failure of the next tick, which reports it.
     if (await isChanged().catch(() => false)) bell.ring('look');
     await wait(EACH_MS, stop);
   }

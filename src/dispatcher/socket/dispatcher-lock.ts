@@ -19,7 +19,7 @@ export interface DispatcherLock {
   release: () => Promise<void>;
 }
 
-/** Where it is, and how it is taken. */
+/** Path of the lock, and the way to take it. */
 interface Place {
   /** The state directory. */
   root: string;

@@ -5,22 +5,22 @@ import { talkHeader } from '../../protocol/talk.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Commit } from '../../transport/transport.ts';
 
-/** Messages that are kept: a command asks a moment after its question was pushed. */
+/** Most messages that are stored: a command asks a moment after its question was pushed. */
 const MOST = 16;
-/** The most characters of a message that is told, rather than read from git by whoever waits for it. */
+/** Most characters of a message that is sent over the socket, rather than read from git by the waiting process. */
 const MAX_TOLD = 64 * 1024;
 
-/** An answer that says nothing but its body. */
+/** Answer with nothing but its body. */
 export interface EarlyReply extends Pick<Message, 'from' | 'to' | 'timestamp' | 're' | 'body'> {
   relPath: string;
 }
 
-/** What is told of a first reply: nothing where it is more than a plain answer, or long. */
+/** First reply as sent over the socket: nothing where it is more than a plain answer, or long. */
 export interface ToldReply {
   reply?: EarlyReply;
 }
 
-/** A message that was pushed here; `content` may be only its beginning. */
+/** Message that was pushed here; `content` may be only its beginning. */
 interface Pushed extends MessageRef {
   content: string;
   isWhole: boolean;
@@ -33,9 +33,8 @@ interface Waiting {
 }
 
 /**
- * The replies that this dispatcher pushes, told as soon as the remote has taken them to a command that
- * has just asked and knows nothing else to look for. It need not open the transport for that
- * (docs/decisions/28-starting.md).
+ * Replies that this dispatcher pushes, sent as soon as the remote has taken them to a command that has just asked and
+ * looks for nothing else. The command need not open the transport for that (docs/decisions/28-starting.md).
  */
 export class EarlyReplies {
   readonly #closed: AbortSignal;
@@ -107,7 +106,7 @@ export class EarlyReplies {
   }
 }
 
-/** What is told of the first of some messages that replies to another one. */
+/** Returns the first of some messages that replies to another one, in the form that is sent. */
 function firstReply(pushed: readonly Pushed[], ref: MessageRef): ToldReply | undefined {
   for (const { channel, relPath, content, isWhole } of pushed) {
     if (channel !== ref.channel || !content.includes(ref.relPath)) continue;

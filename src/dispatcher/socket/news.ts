@@ -41,7 +41,7 @@ export class News {
     return this.#waiting.size;
   }
 
-  /** How long a poll may wait, in milliseconds. */
+  /** Milliseconds that a poll may wait. */
   get longestPoll(): number {
     return this.#waiting.size > 0 ? AWAITED_MS : Infinity;
   }

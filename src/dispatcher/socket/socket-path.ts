@@ -27,7 +27,7 @@ export type SocketPath =
   /** Another user may be listening, or could be. */
   | { kind: 'foreign'; problem: string };
 
-/** Where to reach the dispatcher whose socket is known by `path`. */
+/** Returns the address of the dispatcher whose socket is known by `path`. */
 export function findSocket(path: string): SocketPath {
   const place = isTooLong(path) ? target(path) : path;
   const found = place === undefined ? undefined : atPath(place, { follow: false });
@@ -70,7 +70,7 @@ export async function removeSocket(path: string): Promise<void> {
   await rmdir(dirname(place)).catch(() => undefined);
 }
 
-/** Where the symlink leads; undefined when this user has no symlink there. */
+/** Returns the target of the symlink; undefined when this user has no symlink there. */
 function target(path: string): string | undefined {
   const found = atPath(path, { follow: false });
   if (found?.isSymbolicLink() !== true || !isOwn(found)) return undefined;
@@ -85,7 +85,7 @@ function foreignFolder(path: string, place: string): string | undefined {
   return problem ?? (place === path ? undefined : foreignHand(dirname(place), 'folder'));
 }
 
-/** What the system says of a path; `otherwise` where it does not. */
+/** Returns the system's answer about a path; `otherwise` where it fails. */
 function or(otherwise: string, look: () => string): string {
   try {
     return look();
@@ -94,7 +94,7 @@ function or(otherwise: string, look: () => string): string {
   }
 }
 
-/** A folder for temporary files whose path is short enough. */
+/** Returns a folder for temporary files whose path is short enough. */
 function shortest(): string {
   return isTooLong(join(tmpdir(), 'crosstalk-XXXXXX', 'wake.sock')) ? '/tmp' : tmpdir();
 }

@@ -66,9 +66,9 @@ function parseRecord(text: string): Record<string, unknown> {
 }
 
 /**
- * What other processes of this machine may ask the dispatcher, as one JSON object per line. What
- * concerns attached files has names of its own: a dispatcher of an older version would send a message
- * without them, and does not understand these.
+ * Request of another process of this machine to the dispatcher, as one JSON object per line. Requests with attached
+ * files have names of their own: a dispatcher of an older version would send a message without them, and does not
+ * understand these.
  */
 export type WakeRequest =
   | { op: 'ping' }
@@ -91,6 +91,6 @@ export interface WakeAnswer {
   send?: unknown;
   reply?: unknown;
   outcomes?: Record<string, PublishOutcome>;
-  /** Since when the outcome of a run cannot be put on record, and why; told with a `ping`. */
+  /** Time since which the outcome of a run cannot be recorded, and the reason; sent with a `ping`. */
   unrecorded?: TrackedError;
 }

@@ -5,17 +5,16 @@ import { findSocket, makeSocketPath, removeSocket } from './socket-path.ts';
 
 /** Requests of one connection that are answered at a time; each of our commands makes one. */
 const MAX_UNDERWAY = 8;
-/** Bytes of answers that whoever asks may leave unread before it asks for more. */
+/** Most bytes of answers that a client may leave unread before it asks for more. */
 const MAX_UNREAD = 8 * 1024 * 1024;
 
 /**
- * The dispatcher's unix socket, known by a path in the state directory. Nothing depends on its
- * answers: a message is in the outbox before a request mentions it, or the command that passes it
- * on still has it and can do the same itself. The caller holds the dispatcher lock, so an existing
- * socket file belongs to no living process.
+ * Listens on the dispatcher's unix socket, known by a path in the state directory. Nothing depends on its answers: a
+ * message is in the outbox before a request mentions it, or the command that passes it on still has it and can do the
+ * same itself. The caller holds the dispatcher lock, so an existing socket file belongs to no living process.
  *
- * @param answer learns from `gone` when nobody waits for its answer any more; a sender who is
- *   refused an answer finds the socket closed
+ * @param answer learns from `gone` when nobody waits for its answer any more; a sender who is refused an answer finds
+ * the socket closed
  * @throws CrosstalkError `refused` where other users of this machine could take its place
  */
 export async function listen(

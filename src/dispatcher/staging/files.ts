@@ -10,17 +10,17 @@ import type { BatchFiles, StagedFile } from '../../protocol/prompt/prompt-thread
 import { moveWhole } from '../../state/sessions/agent-sessions.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** What one run gets at most, whoever sent it: a batch may be of 3,000 messages. */
+/** Limits of the files of one run, whoever sent them: a batch may be of 3,000 messages. */
 const MAX_STAGED = { files: 1000, bytes: 100 * 1024 * 1024 };
 
-/** A file of the batch, before it is laid. */
+/** File of the batch, before it is staged. */
 interface Wanted extends Omit<StagedFile, 'problem' | 'name'> {
   number: number;
 }
 
 /**
- * Lays the files of a batch into the directory of its run, read-only, each verified. One that cannot
- * be laid is said with the reason, and does not hold up the run.
+ * Stages the files of a batch in the directory of its run, read-only, each verified. One that cannot be staged is
+ * reported with the reason, and does not hold up the run.
  *
  * @param at the commit at which the batch is read
  * @param runDir the directory of the run; the process of a session may reach it already
@@ -60,7 +60,7 @@ export async function stageFiles(
         laid.push({ ...one, ...(problem === undefined ? { name } : { problem }) });
       }
     } catch (error) {
-      // Whatever somebody has pushed in the place of files, the message itself can be dealt with.
+      // Whatever somebody has pushed in place of the files, the message itself can be handled.
       failure = `could not be read: ${reasonOf(error)}`;
     }
   });

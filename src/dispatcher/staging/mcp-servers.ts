@@ -6,7 +6,7 @@ import { Secrets } from '../../state/automation/secrets.ts';
 import type { DispatcherApp } from '../../bus/app.ts';
 import type { ActiveHost } from '../../bus/approvals.ts';
 
-/** The run for which servers are laid. */
+/** Run for which servers are staged. */
 interface Run {
   id: string;
   actor: string;
@@ -24,9 +24,9 @@ export interface ServersOfRun {
 const NO_SERVERS: ServersOfRun = { servers: [], secrets: new Map() };
 
 /**
- * The MCP servers of a run. Nothing is read for an actor of which none is approved.
+ * Returns the MCP servers of a run. Nothing is read for an actor without approved servers.
  *
- * @returns what is missing on this machine, in one line
+ * @returns the parts that are missing on this machine, in one line
  */
 export async function serversForRun(
   { paths, screen, log }: Pick<DispatcherApp, 'paths' | 'screen' | 'log'>,
@@ -34,7 +34,7 @@ export async function serversForRun(
   { id, actor, tier, plans }: Run,
 ): Promise<ServersOfRun | { missing: string }> {
   const servers = host?.serversOf(actor) ?? [];
-  // A run that plans changes nothing, and of a tool nobody knows what it changes.
+  // A run that plans changes nothing, and nobody knows what a tool changes.
   if (servers.length === 0 || plans === true) return NO_SERVERS;
   const taking = serversOf(tier.cli);
   if (!taking.ok) {
@@ -51,7 +51,7 @@ export async function serversForRun(
     else secrets.set(name, value);
   }
   if (missing.length > 0) return { missing: lacks(actor, missing) };
-  // What a run is given must not leave this machine.
+  // The values given to a run must not leave this machine.
   for (const [name, value] of secrets) screen.known.add(name, value);
   const filled = servers.map((named) => ({ named, filled: withSecrets(named, secrets) }));
   return { servers: filled, secrets };
@@ -62,26 +62,27 @@ function lacks(actor: string, missing: readonly string[]): string {
   return `the tools of ${actor} need ${missing.join(', ')}, which this machine does not keep, or cannot read; give it with: ${set}`;
 }
 
-/** Where a run works. */
+/** Folders in which a run works. */
 interface Place {
   dir: string;
   /** Whether it is a workspace of Crosstalk. */
   workspace: boolean;
 }
 
-/** What a run with MCP servers has beside its command line. */
+/** Additions to the command line of a run with MCP servers. */
 export interface StagedServers {
-  /** What is added to its command line, with a blank before it. */
+  /** Flags that are added to its command line, with a blank before them. */
   flags: string;
   env: Record<string, string>;
-  /** Removes what stands in the workspace, which is kept when the run is over. */
+  /** Removes the files in the workspace, which stays when the run is over. */
   clear: () => Promise<void>;
 }
 
 const NOTHING: StagedServers = { flags: '', env: {}, clear: () => Promise.resolve() };
 
 /**
- * Writes what starts the MCP servers of a session into its directory, where it stays while the session lives.
+ * Writes the files that start the MCP servers of a session into its directory, where it stays while the session
+ * lives.
  *
  * @returns the servers as the Agent Client Protocol has them; they may hold secrets
  */
@@ -96,8 +97,8 @@ export async function stageAcpServers(
 }
 
 /**
- * Writes what its CLI is told of the MCP servers into the directory of a run, and where no other way is
- * known into its workspace, from which settings were removed before (trust.md §1).
+ * Writes the description of the MCP servers for its CLI into the directory of a run, and where no other way is known
+ * into its workspace, from which settings were removed before (trust.md §1).
  */
 export async function stageServers(
   { log }: Pick<DispatcherApp, 'log'>,

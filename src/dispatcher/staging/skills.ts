@@ -10,17 +10,17 @@ import type { SkillInPrompt } from '../../protocol/text/structure.ts';
 import { writeNewFile } from '../../plain-file.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** A prompt tells no more skills than this, however many messages ask for others. */
+/** Most skills in a prompt, however many messages ask for others. */
 const MAX_TOLD = 8;
 /** The most messages that an event names. */
 const MAX_NAMED = 20;
 
 /**
- * The skills that messages of a batch ask for, at the commit at which the batch is read. Nothing is
- * read for a batch of which no message begins with `/`.
+ * Returns the skills that messages of a batch ask for, at the commit at which the batch is read. Nothing is read for
+ * a batch of which no message begins with `/`.
  *
  * @param only the skills that the profile of the actor allows; undefined for all
- * @param runDir the directory of the run, in which the files of the skills are laid
+ * @param runDir the directory of the run, in which the files of the skills are staged
  */
 export async function skillsOf(
   { transport, log }: { transport: Transport; log: Log },
@@ -85,10 +85,10 @@ async function oneSkill(
 }
 
 /**
- * Lays the files beside a SKILL.md into the directory of the run, read-only and never executable.
+ * Stages the files beside a SKILL.md in the directory of the run, read-only and never executable.
  *
- * @param left takes what could not be laid, with the reason
- * @returns the names of those that were laid
+ * @param left receives the files that could not be staged, with the reason
+ * @returns the names of those that were staged
  */
 async function stage(
   transport: Transport,

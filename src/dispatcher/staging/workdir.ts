@@ -4,7 +4,10 @@ import { join, sep } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 
-/** Where no run may work, which is the transport's checkout and the state directory, and what `~` stands for. */
+/**
+ * Folders in which no run may work, which are the transport's checkout and the state directory, and the meaning of
+ * `~`.
+ */
 interface Surroundings {
   transport: { readonly dir: string };
   paths: { readonly root: string };
@@ -12,11 +15,10 @@ interface Surroundings {
 }
 
 /**
- * The folder that an option of a tier names.
+ * Returns the folder that an option of a tier names.
  *
- * @param option what names it: `workdir`, or `worktree`
- * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through
- *   the bus
+ * @param option the option that names it: `workdir`, or `worktree`
+ * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through the bus
  */
 export async function workdirOf(
   { transport, paths, env }: Surroundings,

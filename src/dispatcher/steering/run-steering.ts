@@ -4,7 +4,7 @@ import { reasonOf } from '../../errors.ts';
 import { MAX_STEERED, type Steered } from '../../protocol/talk.ts';
 import type { Reached } from '../../runner/runner.ts';
 
-/** The run that is told something, as far as that changes it. */
+/** Run that receives messages, as far as they change it. */
 export interface SteeredRun {
   /** The dispatch id. */
   id: string;
@@ -17,19 +17,19 @@ export interface SteeredRun {
 
 const LATE = 'the run had come to its end';
 
-/** Tells the agent at work a message of its run; `no`: why it is not told. */
+/** Sends the agent at work a message of its run; `no`: the reason why it does not receive it. */
 export type Tell = (message: string) => Promise<Reached | { no: string }>;
 
 /**
- * What a run is told while it is under way (warm.md, "Steering"). Messages are taken one after another.
+ * Messages to a run while it is under way (warm.md, "Steering"). Messages are taken one after another.
  *
  * The order, for a crash between any two steps: the record of the run names the message, so that a start after it
- * delivers both again → the agent is told → the answer names both. A message that the agent could not be told,
+ * delivers both again → the agent receives it → the answer names both. A message that the agent could not receive,
  * because the turn had come to its end, leaves the run and waits like any other. The end of a run waits for the
- * message that is being told, so that every message is either in its answer or in its mailbox.
+ * message that is being sent, so that every message is either in its answer or in its mailbox.
  */
 export class RunSteering {
-  /** What has gone into the run. */
+  /** Messages that have gone into the run. */
   taken: readonly Steered[] = [];
   readonly #app: Pick<DispatcherApp, 'runs' | 'log'>;
   readonly #giveBack: (message: string) => void;
@@ -61,7 +61,7 @@ export class RunSteering {
   }
 
   /**
-   * Takes over a message, which is told as soon as the agent is at work.
+   * Takes over a message, which is sent as soon as the agent is at work.
    *
    * @param tip a commit that has it
    */
@@ -76,7 +76,7 @@ export class RunSteering {
     this.#hasBegun();
   }
 
-  /** Called when the agent is not at work any more; the message that is being told is dealt with when it returns. */
+  /** Stops when the agent is not at work any more; the message that is being sent is handled when it returns. */
   async pause(): Promise<void> {
     if (this.#tell !== undefined) this.#begun = this.#newBegun();
     this.#tell = undefined;
@@ -84,10 +84,10 @@ export class RunSteering {
   }
 
   /**
-   * Called when the run has come to its end, after {@link pause}.
+   * Ends the steering when the run has come to its end, after {@link pause}.
    *
    * @param wasEnded whether the agent was ended before it came to its end
-   * @returns whether it has to be begun again, with all of its messages; otherwise it takes nothing more
+   * @returns whether it has to start again, with all of its messages; otherwise it takes nothing more
    */
   async end(wasEnded: boolean): Promise<boolean> {
     const endedFor = this.#endedFor;
@@ -107,7 +107,7 @@ export class RunSteering {
   }
 
   async #take(message: string, tip: string): Promise<void> {
-    // A run that is begun again takes what has waited for it to begin.
+    // A run that starts again takes the messages that have waited for its start.
     while (!this.#isOver && this.#tell === undefined) await this.#begun;
     const tell = this.#tell;
     if (tell === undefined) {
@@ -137,7 +137,7 @@ export class RunSteering {
       this.taken = [...this.taken, { message, how, run: id }];
       this.#app.log('steered', { id, actor, channel, message, how });
     }
-    // The answer says what it took; this is for whoever asks meanwhile.
+    // The answer names the messages it took; this is for processes that ask meanwhile.
     await this.#note().catch(() => undefined);
     passed('steering_told');
   }

@@ -6,14 +6,14 @@ import type { Transcripts, TranscriptFile } from '../../state/transcripts/transc
 import type { Renderer } from '../../agents/transcript/event.ts';
 import { harmless, Printed } from '../../runner/raw-output.ts';
 
-/** Takes down what the runs under way print. */
+/** Writes transcripts of the runs under way. */
 export class Transcribing {
   readonly #transcripts: Transcripts;
   readonly #keep: () => number;
   readonly #now: () => Date;
   readonly #under = new Map<string, Teller>();
 
-  /** @param keep for how many milliseconds a transcript is kept */
+  /** @param keep milliseconds for which a transcript is stored */
   constructor(transcripts: Transcripts, keep: () => number, now: () => Date) {
     this.#transcripts = transcripts;
     this.#keep = keep;
@@ -21,12 +21,12 @@ export class Transcribing {
   }
 
   /**
-   * Called when a run begins.
+   * Starts the transcript of a run.
    *
    * @param agent the known agent CLI that prints JSON
    */
   begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): void {
-    // It was begun anew, as its session was gone.
+    // It started anew, as its session was gone.
     if (this.#under.has(head.id)) return;
     const file = this.#transcripts.begin({ kind: 'run', ...head });
     passed('transcript_begun');
@@ -34,7 +34,7 @@ export class Transcribing {
     this.#under.set(head.id, new Teller(file, narrator, this.#now));
   }
 
-  /** Takes a piece of what a run prints. */
+  /** Takes a piece of a run's output. */
   hear(id: string, stream: 'out' | 'err', bytes: Buffer): void {
     this.#under.get(id)?.hear(stream, bytes);
   }
@@ -44,7 +44,7 @@ export class Transcribing {
     this.#under.get(id)?.tell(text);
   }
 
-  /** Called when a run has ended; of one that never began nothing is known. */
+  /** Ends the transcript of a run; of one that never started nothing is known. */
   end(id: string, ended: RunEnding, reason?: string): void {
     const teller = this.#under.get(id);
     if (teller === undefined) return;
@@ -53,14 +53,14 @@ export class Transcribing {
     if (this.#keep() === 0) this.#transcripts.remove(id);
   }
 
-  /** Removes what is older than it is to be kept. */
+  /** Removes transcripts that are older than their time. */
   async sweep(): Promise<void> {
     const edge = new Date(this.#now().getTime() - this.#keep());
     await this.#transcripts.removeBefore(edge, (id) => this.#under.has(id));
   }
 }
 
-/** Bytes that wait to be taken down at most; of what comes faster, the end is kept. */
+/** Most bytes that wait to be written; of faster output, the end is stored. */
 const ROOM = 256 * 1024;
 /** Milliseconds between two times at which it is taken down. */
 const PACE_MS = 100;
@@ -69,9 +69,9 @@ const NEWLINE = 10;
 type Stream = 'out' | 'err';
 
 /**
- * Takes down what one run prints. While the run goes on this only keeps the pieces, at most 256 KiB of
- * them; ten times a second at most they are cleaned, told and written. So a flood costs little, and what
- * comes slowly is there at once.
+ * Writes the transcript of one run. While the run goes on this only collects the pieces, at most 256 KiB of them; ten
+ * times a second at most they are cleaned, rendered and written. So a flood costs little, and slow output is there at
+ * once.
  */
 class Teller {
   readonly #file: TranscriptFile;
@@ -84,7 +84,7 @@ class Teller {
   #timer: NodeJS.Timeout | undefined;
   #lastAt = -PACE_MS;
 
-  /** @param narrator tells stdout, if that is JSON */
+  /** @param narrator renders stdout, if that is JSON */
   constructor(file: TranscriptFile, narrator: Renderer | undefined, now: () => Date) {
     this.#file = file;
     this.#narrator = narrator;
@@ -95,14 +95,14 @@ class Teller {
     };
   }
 
-  /** Takes a piece of what was printed. Never throws, and does nothing that takes time. */
+  /** Takes a piece of the output. Never throws, and does nothing that takes time. */
   readonly hear = (stream: Stream, bytes: Buffer): void => {
     this.#waiting.push({ stream, bytes });
     this.#size += bytes.length;
     while (this.#size > ROOM) {
       const [first] = this.#waiting;
       if (first === undefined) break;
-      // A piece alone may be larger; of each, the end is kept.
+      // A single piece may be larger; of each, the end is stored.
       const cut = Math.min(this.#size - ROOM, first.bytes.length);
       first.bytes = first.bytes.subarray(cut);
       if (first.bytes.length === 0) this.#waiting.shift();
@@ -113,7 +113,7 @@ class Teller {
     this.#timer ??= setTimeout(this.#takeDown, wait);
   };
 
-  /** Takes down at once what a run does, in one line; what it has printed before comes first. */
+  /** Writes at once an action of a run, in one line; earlier output comes first. */
   tell(text: string): void {
     clearTimeout(this.#timer);
     this.#takeDown();
@@ -124,7 +124,7 @@ class Teller {
     }
   }
 
-  /** Takes down what is left, and how it ended. */
+  /** Writes the remaining output, and the ending. */
   end(ending: Happened & { kind: 'end' }): void {
     clearTimeout(this.#timer);
     this.#takeDown();
@@ -169,7 +169,7 @@ function joined(pieces: readonly { stream: Stream; bytes: Buffer }[]): typeof pi
   return groups.map(({ stream, parts }) => ({ stream, bytes: Buffer.concat(parts) }));
 }
 
-/** Makes what one stream prints into what happened. */
+/** Renders one stream as events. */
 interface Telling {
   take: (bytes: Buffer) => Happened[];
   /** Called when a part is left out. */
@@ -202,7 +202,7 @@ class Plain implements Telling {
   }
 }
 
-/** Lines of JSON; a line that is none is told as it is. */
+/** Lines of JSON; a line that is not JSON is rendered as it is. */
 class Narrated implements Telling {
   readonly #narrator: Renderer;
   #parts: Buffer[] = [];

@@ -5,10 +5,10 @@ import { member, parseJsonc } from '../../protocol/text/jsonc.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseToml, type Statement } from '../../protocol/text/toml.ts';
 
-/** To what the settings belong: to a project's folder, or to a user. */
+/** Owner of the settings: a project's folder, or a user. */
 export type Scope = 'project' | 'user';
 
-/** How the server is started. */
+/** Command that starts the server. */
 export interface ServerCommand {
   command: string;
   args: string[];
@@ -39,7 +39,7 @@ export interface Client {
   remove: (text: string) => string;
   /** Whether it reads JSON alone, without comments and trailing commas. */
   isStrict?: boolean;
-  /** What the operator has to do next. */
+  /** Next step of the operator. */
   next: string;
 }
 

@@ -107,7 +107,7 @@ function insert(text: string, object: Node, depth: number, key: string, value: u
   return splice(text, at, after, `,${text.slice(at, after)}${line}`);
 }
 
-/** The end of a comment that follows on the same line. */
+/** Returns the end of a comment on the same line. */
 function afterComment(text: string, at: number): number {
   const rest = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\n]*?\*\/[ \t]*(?=\r?\n))/.exec(text.slice(at));
   return at + (rest?.[0].length ?? 0);
@@ -122,7 +122,7 @@ function written(value: unknown, unit: string, level: number, eol: string): stri
   return lines.join(`${eol}${unit.repeat(level)}`);
 }
 
-/** One step of indentation, as the file uses it. */
+/** Returns one step of indentation, as the file uses it. */
 function unitOf(text: string): string {
   const indents = [...text.matchAll(/^([ \t]+)["}\]{[]/gm)].map(([, indent = '']) => indent);
   const least = indents.reduce((a, b) => (b.length < a.length ? b : a), indents[0] ?? '  ');
@@ -133,7 +133,7 @@ function eolOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n';
 }
 
-/** The blanks at the beginning of a line. */
+/** Returns the blanks at the beginning of a line. */
 function indentAt(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf('\n', at) + 1, at);
   return /^[ \t]*/.exec(line)?.[0] ?? '';

@@ -9,8 +9,8 @@ import type { Client, ServerCommand } from './clients.ts';
 const KEPT = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'];
 
 /**
- * How a client starts the server: by name, if its PATH is that of a shell and finds this program;
- * otherwise by the paths of node and of this program.
+ * Returns the command by which a client starts the server: by name, if its PATH is that of a shell and finds this
+ * program; otherwise by the paths of node and of this program.
  *
  * @param options `node`: the path of node; `from`: the sender
  */

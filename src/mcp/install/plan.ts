@@ -25,7 +25,7 @@ export interface SettingsPlan {
 }
 
 /**
- * The client with this name.
+ * Returns the client with this name.
  *
  * @param option the one that names it, for the error
  * @throws CrosstalkError `usage`, listing all names
@@ -125,8 +125,8 @@ async function contentOf(file: string): Promise<string | undefined> {
 const CONTEXT = 3;
 
 /**
- * The difference of two texts in the format of `diff -u`: one piece from the first line that
- * differs to the last one, with three lines around it.
+ * Returns the difference of two texts in the format of `diff -u`: one piece from the first line that differs to the
+ * last one, with three lines around it.
  *
  * @returns an empty text when nothing changes
  */

@@ -11,11 +11,10 @@ const MAX_LINKS = 20;
 const RETRIES = { retries: 20, factor: 1, minTimeout: 50 };
 
 /**
- * Writes the planned change completely or not at all: into a new file, which then replaces the old
- * one, under a lock that other programs know. A symlink is kept, and its target is written; mode and owner are kept.
+ * Writes the planned change completely or not at all: into a new file, which then replaces the old one, under a lock
+ * that other programs know. A symlink stays, and its target is written; mode and owner stay.
  *
- * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be
- *   written
+ * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be written
  */
 export async function writePlan({ file, before, after }: SettingsPlan): Promise<void> {
   try {
@@ -44,7 +43,7 @@ export async function writePlan({ file, before, after }: SettingsPlan): Promise<
   }
 }
 
-/** The end of a chain of symlinks, which need not exist. */
+/** Returns the end of a chain of symlinks, which need not exist. */
 async function followed(path: string): Promise<string> {
   let at = path;
   for (let links = 0; links < MAX_LINKS; links++) {

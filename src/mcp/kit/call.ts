@@ -28,8 +28,8 @@ export function opening(
 }
 
 /**
- * Answers a call of a tool. Every error becomes an answer of one line that says what to do: the
- * caller reads it, and the server continues.
+ * Answers a call of a tool. Every error becomes an answer of one line that names the remedy: the caller reads it, and
+ * the server continues.
  *
  * @throws the reason of the signal when that is aborted, because nobody waits for an answer then
  */
@@ -70,7 +70,7 @@ export async function answer(
   }
 }
 
-/** The input of a tool, checked against its schema. */
+/** Checks the input of a tool against its schema, and returns it. */
 function checked(tool: Tool, given: unknown, note: (line: string) => void): never {
   const { members: taken, notes } = takenOf(tool.input, given) ?? { members: given, notes: [] };
   notes.forEach(note);
@@ -93,14 +93,14 @@ function said(error: unknown): string {
 /** The arguments of a call as a tool takes them. */
 interface Taken {
   members: Record<string, unknown>;
-  /** What was passed over, in words. */
+  /** Notes on ignored members. */
   notes: string[];
 }
 
 /**
- * Takes arguments as clients and models send them: null and empty text for what is left out, lists, numbers and
- * booleans as text, numbers in the place of text, and members of their own. What a member means is never guessed:
- * it is taken in another form only if its schema refuses the one that was given.
+ * Takes arguments as clients and models send them: null and empty text for omitted members, lists, numbers and
+ * booleans as text, numbers in the place of text, and members of their own. The meaning of a member is never guessed:
+ * it is taken in another form only if its schema refuses the given one.
  */
 export function takenOf(input: Zod.ZodObject, given: unknown): Taken | undefined {
   const all = given ?? {};
@@ -121,13 +121,13 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === '';
 }
 
-/** The value in the first form that a schema takes, else as it is. */
+/** Returns the value in the first form that a schema takes, else as it is. */
 function fitting(schema: Zod.ZodType, value: unknown): unknown {
   const forms = [value, ...otherForms(value)];
   return forms.find((form) => schema.safeParse(form).success) ?? value;
 }
 
-/** What a text may stand for, a value in JSON or the only one of a list; and the text for a number. */
+/** Returns the other forms of a text, a value in JSON or the only one of a list; and the text for a number. */
 function otherForms(value: unknown): unknown[] {
   if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
   if (typeof value !== 'string') return [];
@@ -141,9 +141,9 @@ function otherForms(value: unknown): unknown[] {
 }
 
 /**
- * An error in the words of a tool's caller, who knows arguments and tools but neither options of a
- * command line nor a shell: `--channel <name>` becomes `channel`, and `crosstalk status` the tool of
- * that name. Options of no tool stay, because they are for the operator.
+ * Rewords an error in the words of a tool's caller, who knows arguments and tools but neither options of a command
+ * line nor a shell: `--channel <name>` becomes `channel`, and `crosstalk status` the tool of that name. Options of no
+ * tool stay, because they are for the operator.
  *
  * @param members the arguments of the tool
  * @param tools the names of all tools
@@ -172,7 +172,7 @@ function inToolWords(
     );
 }
 
-/** The argument that stands for an option; one that may be repeated is a list. */
+/** Returns the argument that stands for an option; one that may be repeated is a list. */
 function argumentOf(option: string, members: readonly string[]): string | undefined {
   const name = [option, `${option}s`].find((one) => members.includes(one));
   return name && `the argument ${name}`;

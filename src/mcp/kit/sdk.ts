@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
-/** What the server uses of packages, in a separate bundle that only `crosstalk mcp` loads. */
+/** Parts of packages that the server uses, in a separate bundle that only `crosstalk mcp` loads. */
 export const sdk = {
   CallToolRequestSchema,
   McpServer,

@@ -48,7 +48,7 @@ export class Untrusted {
    * Puts a text between delimiters.
    *
    * @param from the alleged writer of the text
-   * @param more how its rest can be read; receives the next `offset`
+   * @param more words that state how its rest can be read; receives the next `offset`
    * @param offset the number of characters left out at its beginning
    */
   mark(
@@ -120,7 +120,7 @@ function clean(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(STEERING, '');
 }
 
-/** A text of somebody else on one line. */
+/** Returns a text of somebody else on one line. */
 export function oneLine(text: string): string {
   const flat = text.replace(/\s+/g, ' ').replace(STEERING, '').trim();
   return flat.length > STRING_LIMIT ? `${withoutHalf(flat.slice(0, STRING_LIMIT - 1))}…` : flat;
@@ -131,8 +131,8 @@ function withoutHalf(text: string): string {
 }
 
 /**
- * A message for a result: its text, the answers that it offers, the schema that it names, what its
- * sender called the files that it brings along, and why a branch was held are marked as untrusted.
+ * Returns a message for a result: its text, the answers that it offers, the schema that it names, the names that its
+ * sender gave its files, and the reason why a branch was held are marked as untrusted.
  *
  * @param offset the number of characters of the text to leave out at its beginning
  */
@@ -154,7 +154,7 @@ export function markedMessage(marks: Untrusted, json: MessageJson, offset = 0): 
   };
 }
 
-/** How a caller can continue to read where a text was cut. */
+/** Words the call by which a caller can continue to read where a text was cut. */
 function readOn(relPath: string, offset: number): string {
   return `read with ${JSON.stringify({ message: relPath, offset })}`;
 }

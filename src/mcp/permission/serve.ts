@@ -7,8 +7,8 @@ const MAX_LINE = 16 * 1024 * 1024;
 /**
  * Serves an agent CLI on its pipes until it closes them.
  *
- * @returns false when it sent a line that is too long: the server then ends, so that the CLI, which gets no
- *   answer, takes what it asked for as denied
+ * @returns false when it sent a line that is too long: the server then ends, so that the CLI, which gets no answer,
+ * takes its request as denied
  */
 export async function servePermission(
   pipes: { input: Readable; output: Writable },
@@ -28,9 +28,9 @@ export async function servePermission(
   return isWhole;
 }
 
-/** What an agent CLI is told about what it has asked for. */
+/** Answer to an agent CLI about its request. */
 export type Verdict =
-  /** `input`: exactly what was shown to whoever allowed it. */
+  /** `input`: exactly the input that was shown to the person who allowed it. */
   | { behavior: 'allow'; updatedInput: Record<string, unknown> }
   | { behavior: 'deny'; message: string };
 
@@ -42,7 +42,7 @@ export type Ask = (
 
 /** The version that is spoken with a client which names none. */
 const VERSION = '2025-06-18';
-/** So many calls are answered at a time; a CLI asks a few. */
+/** Most calls that are answered at a time; a CLI makes a few. */
 const MOST_CALLS = 64;
 
 const TOOL = {
@@ -61,8 +61,8 @@ const TOOL = {
 } as const;
 
 /**
- * The server that an agent CLI asks for permission: one tool, over the Model Context Protocol. Whatever it
- * is sent, it answers in the form of the protocol, and a call that cannot be read is denied.
+ * Server that an agent CLI asks for permission: one tool, over the Model Context Protocol. It answers any input in
+ * the form of the protocol, and a call that cannot be read is denied.
  */
 export class PermissionServer {
   readonly #ask: Ask;
@@ -78,7 +78,7 @@ export class PermissionServer {
   /**
    * Takes a line that the client has sent.
    *
-   * @returns what it is answered; undefined where there is nothing to answer
+   * @returns the answer; undefined if none is due
    */
   async receive(line: string): Promise<Reply | undefined> {
     if (line.trim() === '') return undefined;

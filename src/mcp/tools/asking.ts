@@ -9,7 +9,7 @@ import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
 import { reasonsOf } from '../../present/replies.ts';
 import { queuedLine } from '../../present/state.ts';
 
-/** The tool that asks a question and waits for its answer. */
+/** Returns the tool that asks a question and waits for its answer. */
 export function askingTools(z: Z): Tool[] {
   const { result, message } = shapes(z);
   return [
@@ -80,7 +80,7 @@ export function askingTools(z: Z): Tool[] {
   ];
 }
 
-/** Says what the caller has to know beside the answer. */
+/** Returns the facts that the caller has to know beside the answer. */
 function tell({ sent, ending, question }: Asked, note: (line: string) => void): void {
   if (!sent.delivered.published) note(queuedLine(sent.delivered.reason));
   if (ending === 'timed_out') note('no answer yet; call wait with message to go on waiting');

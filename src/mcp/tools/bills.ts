@@ -3,7 +3,7 @@ import { cost } from '../../actions/reading/cost.ts';
 import { shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sinceOf } from './looking.ts';
 
-/** The tool that says what runs have cost. */
+/** Returns the tool that reports the costs of runs. */
 export function billTools(z: Z): Tool[] {
   const { result } = shapes(z);
   const row = z.looseObject({

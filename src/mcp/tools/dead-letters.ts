@@ -3,7 +3,7 @@ import { shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
 type Letters = Awaited<ReturnType<typeof listDeadLetters>>;
 
-/** The tools that list dead letters and try them again. Deleting them is left to the operator. */
+/** Returns the tools that list dead letters and try them again. Deleting them is left to the operator. */
 export function deadLetterTools(z: Z): Tool[] {
   const { result, marked } = shapes(z);
   const output = result({

@@ -23,7 +23,7 @@ import type { WebThreadNode } from '../../api/api.ts';
 /** The most messages of a thread in one result. */
 const MOST_NODES = 100;
 
-/** The tools that read from the bus and change nothing. */
+/** Returns the tools that read from the bus and change nothing. */
 export function lookingTools(z: Z): Tool[] {
   const { result, marked } = shapes(z);
   const channel = z.string().optional().describe('only this channel: name or id');
@@ -197,7 +197,7 @@ function channels({ open, marks, surroundings }: ToolCall): Promise<object> {
   });
 }
 
-/** The first messages of some trees, level by level, and the number of those left out. */
+/** Returns the first messages of some trees, level by level, and the number of those left out. */
 function prune(
   roots: readonly WebThreadNode[],
   most: number,

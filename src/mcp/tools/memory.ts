@@ -4,7 +4,7 @@ import { searchMemories } from '../../actions/memory/list.ts';
 import { MAX_SUPERSEDED, MEMORY_CHANGES, MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 
-/** The tools for shared notes. */
+/** Returns the tools for shared notes. */
 export function memoryTools(z: Z): Tool[] {
   const { result, marked } = shapes(z);
   const memory = {

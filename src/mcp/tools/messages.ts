@@ -26,7 +26,7 @@ export const DEFAULT_WAIT_S = 45;
 const LONGEST_WAIT_S = 3600;
 const MOST_MESSAGES = 50;
 
-/** What all tools that send or wait let a caller say. */
+/** Returns the inputs that all tools that send or wait share. */
 export function sharedInput(z: Z) {
   return {
     channel: z
@@ -43,7 +43,7 @@ export function sharedInput(z: Z) {
   };
 }
 
-/** What a tool that asks lets a caller say of the form of the answer. */
+/** Returns the inputs of a tool that asks, for the form of the answer. */
 export function schemaInput(z: Z) {
   return z
     .looseObject({})
@@ -51,7 +51,7 @@ export function schemaInput(z: Z) {
     .describe('a JSON Schema of at most 16 KiB: the answer is then JSON that fits it');
 }
 
-/** The tools that send messages, wait for their answers and read them. */
+/** Returns the tools that send messages, wait for their answers and read them. */
 export function messageTools(z: Z): Tool[] {
   const { result, message, marked, sent } = shapes(z);
   const { channel, tier, timeout } = sharedInput(z);
@@ -221,7 +221,7 @@ async function look(
   });
 }
 
-/** A message and its answers, whose texts are marked as those of others. */
+/** Returns a message and its answers, whose texts are marked as those of others. */
 function repliedIn(one: Replied, { marks }: Pick<ToolCall, 'marks'>): object {
   return {
     ...repliedJson(one),

@@ -10,7 +10,7 @@ import { sharedInput } from './messages.ts';
 const DEFAULT_LIMIT = 20;
 const MOST = 50;
 
-/** The tools that answer messages and list what came. */
+/** Returns the tools that answer messages and list the mail. */
 export function talkingTools(z: Z): Tool[] {
   const { result, message, sent } = shapes(z);
   return [

@@ -8,9 +8,9 @@ import { canDo, type Addressee } from '../../present/state.ts';
 import { failureOf } from './sending.ts';
 
 interface Props extends MessageRef {
-  /** Who wrote it. */
+  /** Writer of the message. */
   from: string;
-  /** What it is, if it only looks like an answer: a cancellation cannot be taken back. */
+  /** Mark of a message that only looks like an answer: a cancellation cannot be taken back. */
   mark: string | null | undefined;
   /** The states of the message at its addressees. */
   states: readonly Addressee[];

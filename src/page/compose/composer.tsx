@@ -23,10 +23,7 @@ interface Props {
   onSent?: (messages: readonly WebMessage[]) => void;
 }
 
-/**
- * Writes messages. The typed text is kept in this browser until it was sent; a failed send changes
- * nothing of it.
- */
+/** Writes messages. The typed text is stored in this browser until it was sent; a failed send changes nothing of it. */
 export function Composer({ channel, brief = false, onSent }: Props): JSX.Element {
   const live = useContext(LiveContext);
   const { now, channels, session } = useModel();
@@ -55,7 +52,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const actors = now?.actors ?? [];
   const tiers = tiersOf(actors, draft.to);
   const send = async (): Promise<void> => {
-    // What is said of the send under way stays.
+    // The notice about the send under way stays.
     if (sending) return;
     const wrong = attaching.isBusy
       ? 'A file is still being attached; send when it is there.'
@@ -192,7 +189,7 @@ const UPLOAD_LIMIT_MS = 600_000;
 /** The files of a message that is being written, and how more are added. */
 interface Attaching {
   files: WebFile[];
-  /** What is under way, or why a file was not taken. */
+  /** Notice about the work under way, or the reason why a file was not taken. */
   said: string;
   isBusy: boolean;
   add: (files: readonly File[]) => void;
@@ -246,7 +243,7 @@ async function keep(
   }
 }
 
-/** A folder that was dropped cannot be read as a file. */
+/** Returns the content of a file in base64; a folder that was dropped cannot be read as a file. */
 function base64Of(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -261,7 +258,7 @@ function base64Of(file: File): Promise<string> {
   });
 }
 
-/** The files that a message is going to bring along; each can be taken away again. */
+/** Files of the message, each with a button that removes it. */
 function AttachedFiles({
   attaching,
   disabled,

@@ -11,8 +11,8 @@ interface Props {
 }
 
 /**
- * What few messages need, folded: the answers that a message offers, and the form of its answer. It says
- * what it holds, so that nothing is sent unseen.
+ * Settings that few messages need, folded: the answers that a message offers, and the form of its answer. Its label
+ * states its content, so that nothing is sent unseen.
  */
 export function More({ draft, onChange, readOnly }: Props): JSX.Element {
   const held = inWords(draft);
@@ -56,7 +56,7 @@ interface OptionsProps {
   readOnly: boolean;
 }
 
-/** The answers from which the addressees may choose by number. */
+/** Fields for the answers from which the addressees may choose by number. */
 function Options({ options, onChange, readOnly }: OptionsProps): JSX.Element {
   const id = useId();
   const place = useRef<HTMLFieldSetElement>(null);

@@ -35,7 +35,7 @@ export function RecipientField({ value, onChange, known, problem, readOnly }: Pr
     const element = input.current;
     if (element === null) return;
     element.focus();
-    // At once, since what is typed next belongs behind it.
+    // At once, since the text typed next belongs behind it.
     element.value = next.text;
     element.setSelectionRange(next.caret, next.caret);
   };

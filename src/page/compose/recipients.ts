@@ -6,13 +6,13 @@ import { unservedInWords } from '../../present/holds.ts';
 
 /** The recipient that is being typed within a list. */
 export interface Typing {
-  /** Where it begins and ends in the whole text. */
+  /** Its start and end in the whole text. */
   start: number;
   end: number;
   text: string;
 }
 
-/** The recipient that is being typed at `caret` in `a, b@host, c`. */
+/** Returns the recipient that is being typed at `caret` in `a, b@host, c`. */
 export function typingAt(text: string, caret: number): Typing {
   const before = text.slice(0, caret);
   const start = trailingStart(before, /[^,\s]/);
@@ -53,12 +53,12 @@ export function completed(
   return { text: head + rest, caret: head.length };
 }
 
-/** The recipients of a list. */
+/** Returns the recipients of a list. */
 export function listed(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '');
 }
 
-/** The problem of a list of recipients, in words, or undefined. */
+/** Returns the problem of a list of recipients, in words, or undefined. */
 export function recipientProblem(text: string): string | undefined {
   const names = listed(text);
   if (names.length === 0) return 'Say who the message is for.';
@@ -68,7 +68,7 @@ export function recipientProblem(text: string): string | undefined {
     : `“${wrong.slice(0, 40)}” is not a recipient: write a name, or name@host.`;
 }
 
-/** What a sender should know of recipients that no host serves and that are not people, in words, one for each. */
+/** Returns a warning for each recipient that no host serves and that is not a person. */
 export function unservedAmong(
   text: string,
   { actors, people }: { actors: readonly WebActor[]; people: readonly string[] },

@@ -12,17 +12,17 @@ import { TextField } from './text-field.tsx';
 import { failureOf, queuedMessages } from './sending.ts';
 
 interface Props extends MessageRef {
-  /** Who wrote it. */
+  /** Writer of the message. */
   from: string;
   /** The answers that it offers. */
   options?: readonly string[];
   /** Whether the field for a text is open already. */
   opened?: boolean;
-  /** How far its addressees are with it. */
+  /** Standing of its addressees. */
   states?: readonly Addressee[];
 }
 
-/** Whether the reader may reply to messages of somebody: what one wrote oneself would wake nobody. */
+/** Whether the reader may reply to messages of somebody: a reply to one's own message would wake nobody. */
 export function useMayReply(from: string): boolean {
   const { session } = useModel();
   return session?.read_only === false && session.from !== from;
@@ -46,9 +46,9 @@ export function ReplyBox({ from, states = [], ...props }: Props): JSX.Element | 
   return <Box key={`${channel}/${relPath}`} {...props} answered={answered} form={form} />;
 }
 
-/** What a text is for, and what the form for it says. */
+/** Purpose of a text, with the words of its form. */
 interface Form {
-  /** Where its draft is kept. */
+  /** Key under which its draft is stored. */
   shelf: string;
   request: Omit<WebSendRequest, 'body'>;
   button: string;

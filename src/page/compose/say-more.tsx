@@ -5,13 +5,13 @@ import { useModel } from '../live/use-live.ts';
 import { Box } from './reply-box.tsx';
 
 interface Props extends MessageRef {
-  /** Who wrote it. */
+  /** Writer of the message. */
   from: string;
   /** The states of the message at its addressees. */
   states: readonly Addressee[];
 }
 
-/** Says more about a message of the reader's own to each actor that works on it and can be told. */
+/** Form for saying more about a message of the reader's own to each actor that works on it and can receive messages. */
 export function SayMore({ channel, relPath, from, states }: Props): JSX.Element | null {
   const { session, now } = useModel();
   if (session?.read_only !== false || session.from !== from) return null;

@@ -3,10 +3,7 @@ import { ApiError, wordsOf } from '../live/api.ts';
 import { listed, recipientProblem } from './recipients.ts';
 import type { Draft } from '../live/drafts.ts';
 
-/**
- * All names one can write to: the actors, and, if several hosts serve an actor, the actor on each
- * of them.
- */
+/** Returns all names one can write to: the actors, and, if several hosts serve an actor, the actor on each of them. */
 export function namesOf(actors: readonly WebActor[]): string[] {
   const names = actors.flatMap(({ name, hosts }) => [
     name,
@@ -15,7 +12,7 @@ export function namesOf(actors: readonly WebActor[]): string[] {
   return actors.length > 1 ? [...names, 'all'] : names;
 }
 
-/** The tiers that at least one of the recipients has, in the order of their host files. */
+/** Returns the tiers that at least one of the recipients has, in the order of their host files. */
 export function tiersOf(actors: readonly WebActor[], to: string): string[] {
   const wanted = listed(to);
   const served = wanted.flatMap((address) => {
@@ -26,7 +23,7 @@ export function tiersOf(actors: readonly WebActor[], to: string): string[] {
   return [...new Set(served.flatMap(({ tiers }) => tiers))];
 }
 
-/** The problem of a draft that is to be sent, in words, or undefined. */
+/** Returns the problem of a draft that is to be sent, in words, or undefined. */
 export function draftProblem({ to, body }: Draft, limit: number): string | undefined {
   const wrong = recipientProblem(to);
   if (wrong !== undefined) return wrong;
@@ -38,12 +35,12 @@ export function draftProblem({ to, body }: Draft, limit: number): string | undef
     : undefined;
 }
 
-/** The answers that a draft offers: a field that was left empty is none. */
+/** Returns the answers that a draft offers: an empty field does not count. */
 export function offeredBy({ options }: Pick<Draft, 'options'>): string[] {
   return options.map((option) => option.trim()).filter((option) => option !== '');
 }
 
-/** The request that sends a draft. */
+/** Returns the request that sends a draft. */
 export function requestOf(
   draft: Draft,
   { channel, tiers, files }: { channel: string; tiers: readonly string[]; files: WebFile[] },
@@ -61,7 +58,7 @@ export function requestOf(
   };
 }
 
-/** The messages as they will be on the bus, to show them until they are there. */
+/** Returns the messages as they will be on the bus, to show them until they are there. */
 export function queuedMessages(
   sent: WebSent,
   draft: Draft,
@@ -96,7 +93,7 @@ function writtenAt(relPath: string): string {
   return `${day.replaceAll('/', '-')}T${hour}:${minute}:${second}.${ms}Z`;
 }
 
-/** What the server calls by the option of a command, for those who filled in a form. */
+/** Beginning of an error that names the option of a command, for people who filled in a form. */
 const OF_A_PART = /^--(option|schema)(?=: )/;
 const PARTS: Partial<Record<string, string>> = { option: 'the options', schema: 'the schema' };
 

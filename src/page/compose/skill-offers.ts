@@ -5,13 +5,13 @@ import { get } from '../live/api.ts';
 /** The beginning of a text that asks for a skill: the whole text up to the caret. */
 const CALLING = /^\/([a-z0-9-]{0,64})$/;
 
-/** The part of a skill's name that was typed before the caret; undefined where none is being typed. */
+/** Returns the part of a skill's name that was typed before the caret; undefined where none is being typed. */
 export function skillTyped(text: string, caret: number): string | undefined {
-  // What follows has to be a word of its own.
+  // The text after it has to be a word of its own.
   return /^(\s|$)/.test(text.slice(caret)) ? CALLING.exec(text.slice(0, caret))?.[1] : undefined;
 }
 
-/** The skills whose names begin with what was typed, then those that have it elsewhere. */
+/** Returns the skills whose names begin with the typed text, then those that have it elsewhere. */
 export function skillsFor(typed: string, known: readonly WebSkill[]): WebSkill[] {
   const readable = known.filter(({ problem }) => problem === null);
   const beginning = readable.filter(({ name }) => name.startsWith(typed));
@@ -19,7 +19,7 @@ export function skillsFor(typed: string, known: readonly WebSkill[]): WebSkill[]
   return [...beginning, ...within];
 }
 
-/** A text in which the name that is being typed is complete, and the place of the caret after it. */
+/** Returns a text in which the name that is being typed is complete, and the place of the caret after it. */
 export function withSkill(
   text: string,
   caret: number,
@@ -31,7 +31,7 @@ export function withSkill(
 }
 
 /**
- * The skills of the transport, loaded when somebody begins to ask for one, and not before.
+ * Returns the skills of the transport, loaded when somebody starts to ask for one, and not before.
  *
  * @param isWanted whether a name is being typed
  */

@@ -42,7 +42,7 @@ export function TextField(props: Props): JSX.Element {
     const element = field.current;
     if (element === null) return;
     element.focus();
-    // At once, since what is typed next belongs behind it.
+    // At once, since the text typed next belongs behind it.
     element.value = next.text;
     element.setSelectionRange(next.caret, next.caret);
   };

@@ -11,11 +11,11 @@ const NAMED = 3;
 interface Props {
   /** The recipients as typed. */
   to: string;
-  /** What is said beside it, which is not repeated. */
+  /** Notice that is shown beside it and not repeated. */
   said: string;
 }
 
-/** Tells before a message is sent that nobody serves a recipient, so that the message would wait. */
+/** Warning before a message is sent that nobody serves a recipient, so that the message would wait. */
 export function Unserved({ to, said }: Props): JSX.Element | null {
   const { now } = useModel();
   const rested = useRested(to);
@@ -35,7 +35,7 @@ export function Unserved({ to, said }: Props): JSX.Element | null {
   );
 }
 
-/** A text once it has not changed for a moment; at the beginning, at once. */
+/** Returns a text once it has not changed for a moment; at the beginning, at once. */
 function useRested(text: string): string {
   const [rested, setRested] = useState(text);
   useEffect(() => {

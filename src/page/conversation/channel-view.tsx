@@ -52,7 +52,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     focusSoon.current = next.relPath;
   };
   useEffect(() => {
-    // Somebody who has begun to write meanwhile continues.
+    // Somebody who has started to write meanwhile continues.
     const isWriting = document.activeElement?.matches('input, textarea, select') === true;
     if (isWriting) focusSoon.current = undefined;
     if (focusSoon.current === undefined) return;
@@ -71,7 +71,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     else return false;
     return true;
   });
-  // What is known besides the messages adds to their heights, and takes room for writing.
+  // Facts besides the messages add to their heights, and take room for writing.
   const isWhole = (now !== undefined && session !== undefined) || failed !== undefined;
   const about = channels?.find(({ id }) => id === channel);
   const unknown = channels !== undefined && about === undefined;

@@ -20,11 +20,11 @@ import { clockOf, dayOf, wholeTimeOf } from '../../present/times.ts';
 
 interface Props {
   message: WebMessage;
-  /** What its sender is. */
+  /** Kind of its sender. */
   kind: Kind;
   /** Its place among all messages of the channel, from 1 on. */
   position: number;
-  /** How many the channel has; -1 while that is not known. */
+  /** Number of messages in the channel; -1 while unknown. */
   count: number;
   states: readonly Addressee[];
   /** The beginning of each message it answers, if that is loaded. */
@@ -184,7 +184,7 @@ function asCode(json: string): string {
   return `${fence}json\n${json.trimEnd()}\n${fence}`;
 }
 
-/** An estimate of a message's height in pixels, used until it was shown. */
+/** Returns an estimate of a message's height in pixels, used until it was shown. */
 export function guessedHeight({ body, re, files, options, branch }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)
@@ -195,7 +195,7 @@ export function guessedHeight({ body, re, files, options, branch }: WebMessage):
   return 72 + rows + Math.min(MANY_LINES, lines) * 24;
 }
 
-/** The branch that an answer tells of, and what it changed once somebody wants to see that. */
+/** Branch of an answer, with its changes once somebody opens them. */
 function MessageBranch({ message }: { message: WebMessage }): JSX.Element | null {
   const { branch } = message;
   const { session } = useModel();
@@ -275,7 +275,7 @@ function kindOf(line: string): string | undefined {
   return /^(?:diff |@@ |\+\+\+ |--- |index )/.test(line) ? 'dim' : undefined;
 }
 
-/** What a message may call a picture; whether it is one is decided by the server, from its bytes. */
+/** Types that a message may claim for a picture; the server decides by the bytes whether it is one. */
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 /** A picture that is on its way from the outbox to the bus may be at neither place for a moment. */

@@ -7,8 +7,8 @@ import { useLoaded, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
 
 /**
- * What an actor proposes, whole and as text, with what the reader may decide on it. Once there is nothing
- * to decide, what is given instead, and why.
+ * Proposal of an actor, whole and as text, with the decisions that the reader may make. Once there is nothing to
+ * decide, the outcome and its reason.
  */
 export function ProposalCard({
   at,

@@ -31,7 +31,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
   useEffect(() => {
     field.current?.focus({ preventScroll: true });
   }, []);
-  // Going back shows the previous search; what is typed changes the words, but not the entry.
+  // Going back shows the previous search; typing changes the words, but not the entry.
   const what = `${channel ?? ''} ${words}`;
   const [asked, setAsked] = useState(() => ({ what, pages: placeOf(entry).hits ?? 1 }));
   const shownEntry = useRef(entry);
@@ -161,7 +161,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
   );
 }
 
-/** The first pages of the results as one, without those that moved from one page to the next. */
+/** Returns the first pages of the results as one, without those that moved from one page to the next. */
 async function searched(
   q: string,
   channel: string | undefined,

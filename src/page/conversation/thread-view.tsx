@@ -16,9 +16,7 @@ import { Speaker, useKinds, Verified } from '../parts/speaker.tsx';
 import { StateChips } from '../parts/state-chip.tsx';
 import { clockOf, wholeTimeOf } from '../../present/times.ts';
 
-/**
- * Shows who asked whom, what was answered, and what is still open, as a tree that is updated live.
- */
+/** Tree of a thread, updated live: questions, their answers, and the open ones. */
 export function ThreadView({
   channel,
   relPath,
@@ -27,7 +25,7 @@ export function ThreadView({
   relPath: string;
 }): JSX.Element {
   const ref = messageKey({ channel, relPath });
-  // Whether there is a field for a reply is known with the session, and moves what is below it.
+  // Whether there is a field for a reply is known with the session, and moves the content below it.
   const isReady = useModel().session !== undefined;
   const { value: thread, problem } = useLoaded(
     ref,
@@ -123,7 +121,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
   );
 }
 
-/** What has sent a message by itself, and the skill for which it asks; nothing for any other message. */
+/** Origin of a message that was sent automatically, and the skill for which it asks; nothing for any other message. */
 function Origin({ node }: { node: WebThreadNode }): JSX.Element | null {
   const { fired_by: fired, subscription, event, asks_for: asked } = node;
   const given =

@@ -14,11 +14,11 @@ const AIR = 48;
 const BEFORE_JUMP = 20;
 
 interface Reading extends Pick<SpanControl, 'span' | 'problem' | 'more'> {
-  /** Where the list is to be. */
+  /** Position that the list should take. */
   move: Move;
-  /** The key of the first visible message. */
+  /** Returns the key of the first visible message. */
   key: () => string | undefined;
-  /** Whether there is something below what is visible. */
+  /** Whether there is more below the visible part. */
   away: boolean;
   /** The number of messages that arrived there meanwhile. */
   fresh: number;
@@ -26,12 +26,12 @@ interface Reading extends Pick<SpanControl, 'span' | 'problem' | 'more'> {
   toEnd: () => Promise<void>;
   /** Moves to a message that is loaded. */
   show: (relPath: string) => void;
-  /** Loads what is at the `index`-th place, where a reader has dragged the scroll bar. */
+  /** Loads the messages at the `index`-th place, where a reader has dragged the scroll bar. */
   jump: (index: number) => void;
   onPlace: (atEnd: boolean, anchor: Anchor | undefined) => void;
 }
 
-/** What is read of a channel: the loaded messages, and the reader's position among them. */
+/** Returns the state of reading a channel: the loaded messages, and the reader's position among them. */
 export function useReading(channel: string, at: string | undefined): Reading {
   const { entry } = useNavigation();
   const [move, setMove] = useState<Move>({ to: 'end' });
@@ -146,7 +146,7 @@ interface SpanControl {
   problem: string | undefined;
   /** Loads the messages before or after the loaded ones. */
   more: (side: 'before' | 'after') => void;
-  /** Keeps what is loaded: messages on their way to one end would push out those at the other. */
+  /** Holds the loaded messages: messages on their way to one end would push out those at the other. */
   hold: () => void;
   /** Loads another part of the channel; resolves with it, or with undefined after a failure. */
   load: (target: Target) => Promise<LoadedSpan | undefined>;
@@ -155,11 +155,10 @@ interface SpanControl {
 }
 
 /**
- * A part of a channel that is kept up to date.
+ * Returns a part of a channel that is updated live.
  *
  * @param onArrived receives new messages after they were added
- * @param near the message the reader looks at; if everything has to be loaded again, it is loaded
- *   around it
+ * @param near the message the reader looks at; if everything has to be loaded again, it is loaded around it
  */
 function useSpan(
   channel: string,
@@ -235,7 +234,7 @@ function useSpan(
 
   useNews(({ name, data }) => {
     if (name === 'reset') {
-      // What the reader has asked for is not lost; it is asked for again.
+      // A request of the reader is not lost; it is repeated.
       if (loading.current !== undefined) {
         loading.current.isStale = true;
         return;
@@ -297,7 +296,7 @@ interface LoadedSpan {
   complete: boolean;
 }
 
-/** The most messages that are kept; those farthest from the reader are dropped. */
+/** Most messages that are loaded; those farthest from the reader are dropped. */
 const KEPT = 600;
 /** The number of messages requested at a time. */
 const PAGE = 60;
@@ -339,7 +338,7 @@ function withCounts(span: LoadedSpan, page: WebMessagePage): LoadedSpan {
   return { ...span, first: page.first + page.messages.length, total, complete };
 }
 
-/** Adds messages that arrived in the channel, in whatever order they were written. */
+/** Adds messages that arrived in the channel, in any order of writing. */
 export function withArrived(span: LoadedSpan, arrived: readonly WebMessage[]): LoadedSpan {
   const known = new Set(span.messages.map(keyOf));
   const fresh = arrived.filter((one) => !known.has(one.relPath));
@@ -360,7 +359,7 @@ export function withArrived(span: LoadedSpan, arrived: readonly WebMessage[]): L
   };
 }
 
-/** The messages to show: the loaded ones, and at the end those that have yet to be sent. */
+/** Returns the messages to show: the loaded ones, and at the end those that have yet to be sent. */
 export function shownOf(span: LoadedSpan, pending: readonly WebMessage[]): WebMessage[] {
   if (!reachesEnd(span)) return [...span.messages];
   const known = new Set(span.messages.map(keyOf));

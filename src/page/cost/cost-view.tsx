@@ -11,7 +11,7 @@ const MOST_THREADS = 20;
 /** All runs of 30 days are added up, so this is not done for each of them. */
 const LOAD_MS = 60_000;
 
-/** What the runs of the last 30 days have used: by day, by actor and by thread. */
+/** Usage of the runs of the last 30 days: by day, by actor and by thread. */
 export function CostView(): JSX.Element {
   const days = useCost('day');
   const actors = useCost('actor');
@@ -191,7 +191,7 @@ function CostPlot({ cost }: { cost: WebCost }): JSX.Element {
   );
 }
 
-/** The days from a time to a day, both included. */
+/** Returns the days from a time to a day, both included. */
 function daysFrom(since: string, last: string): string[] {
   const first = Date.parse(since.slice(0, 10));
   const end = Math.max(first, Date.parse(last), Date.now() - (Date.now() % DAY_MS));

@@ -28,7 +28,7 @@ const ZOOM = 1.5;
 const USUAL = 6 * HOUR;
 
 interface Props {
-  /** The period to begin with, as in the address: in seconds, and an ISO time unless it ends now. */
+  /** Initial period, as in the address: in seconds, and an ISO time unless it ends now. */
   length?: number;
   until?: string;
 }
@@ -45,7 +45,7 @@ export function FlowView(first: Props): JSX.Element {
     const end = Date.parse(first.until ?? '');
     return end < Date.now() ? end : undefined;
   });
-  // What ends now is drawn again only when it has moved by a pixel.
+  // A period that ends now is drawn again only when it has moved by a pixel.
   const moment = steppedUp(clock, Math.max(STEP_MS, length / 1000));
   const to = until ?? moment;
   const span: TimeSpan = { from: to - length, to };
@@ -208,7 +208,7 @@ interface Asked {
   until: number | undefined;
 }
 
-/** The requested picture once it has not changed for `ms` milliseconds. */
+/** Returns the requested picture once it has not changed for `ms` milliseconds. */
 function useRested(wanted: Asked, ms: number): Asked {
   const [rested, setRested] = useState(wanted);
   useEffect(() => {
@@ -225,7 +225,7 @@ function useRested(wanted: Asked, ms: number): Asked {
 /** The width of the column of lane names, in pixels; see flow.css. */
 const NAMES = { wide: 144, narrow: 88 };
 
-/** The width of the drawing in pixels. */
+/** Returns the width of the drawing in pixels. */
 function useWidth(box: { current: HTMLDivElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -246,7 +246,7 @@ function useWidth(box: { current: HTMLDivElement | null }): number {
   return width;
 }
 
-/** What the marks of the picture mean. */
+/** Legend of the marks of the picture. */
 function Legend(): JSX.Element {
   return (
     <p class="legend dim" aria-label="Legend">
@@ -266,8 +266,8 @@ function Legend(): JSX.Element {
 }
 
 /**
- * A lane for each schedule, with what it has sent, above which the time of the picture stands. Nothing
- * is shown where there is no schedule.
+ * Lane for each schedule, with its messages, above which the time of the picture stands. Nothing is shown where there
+ * is no schedule.
  */
 function ScheduleLanes(props: {
   flow: WebFlow;
@@ -301,7 +301,7 @@ function titleOf({ problems, when, to, host }: WebSchedule): string {
   return `${when ?? ''}, to ${to ?? ''}, by ${host ?? ''}`;
 }
 
-/** A time to come by the clock of the reader: without its day where that is today. */
+/** Returns a time to come by the clock of the reader: without its day where that is today. */
 function shortTime(time: string): string {
   const at = new Date(time);
   const clock = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });

@@ -9,9 +9,9 @@ interface Lane {
   height: number;
 }
 
-/** One run, or several that are too near one another to be told apart, drawn as a bar. */
+/** One run, or several that are too near one another to be distinguished, drawn as a bar. */
 export interface Bar {
-  /** In the order of their beginnings. */
+  /** In the order of their starts. */
   runs: readonly [WebRun, ...WebRun[]];
   x: number;
   y: number;
@@ -35,21 +35,21 @@ export interface Picture {
   bars: Bar[];
   arrows: Arrow[];
   height: number;
-  /** How many names have no lane, because there are too many. */
+  /** Number of names without a lane, because there are too many. */
   others: number;
 }
 
 /**
- * The most bars and arrows of a picture: more are hatching to the eye, and slow to draw. What is
- * near in time is drawn together until there are no more than these.
+ * Most bars and arrows of a picture: more are hatching to the eye, and slow to draw. Those near in time are drawn
+ * together until there are no more than these.
  */
 export const MOST_MARKS = 150;
-/** A narrow picture has fewer: one for so many pixels, but not fewer than these. */
+/** Pixels for each mark of a narrow picture, which has fewer, and the fewest marks. */
 const APART = 6;
 const LEAST_MARKS = 40;
-/** The most rows of overlapping bars in a lane, unless nothing makes them fewer. */
+/** Most rows of overlapping bars in a lane, unless nothing makes them fewer. */
 const MOST_ROWS = 6;
-/** The most names that have a lane. */
+/** Most names that have a lane. */
 export const MOST_LANES = 40;
 
 const BAR = 14;
@@ -64,8 +64,8 @@ const WIDEST = 1024;
 const CELLS = [0, 24, 48, 96, 192, 384, WIDEST];
 
 /**
- * Computes the layout of what happened in a period. The cost grows with the number of runs and
- * messages, and what is drawn is bounded.
+ * Computes the layout of the events of a period. The cost grows with the number of runs and messages, and the number
+ * of marks is bounded.
  *
  * @param width pixels
  * @param now the end of runs that have not ended, in milliseconds
@@ -115,8 +115,8 @@ export function pictureOf(flow: WebFlow, span: TimeSpan, width: number, now: num
 }
 
 /**
- * A group that reaches a little into the next cell ends with its own, so that groups that follow one
- * another are in one row.
+ * Ends a group that reaches a little into the next cell with its own cell, so that groups that follow one another are
+ * in one row.
  */
 function withinCell(group: BarGroup, cell: number, span: TimeSpan, width: number): BarGroup {
   const { runs, x, width: wide } = group;
@@ -153,7 +153,7 @@ function placedRuns({ runs }: WebFlow, span: TimeSpan, width: number, now: numbe
       const at = Date.parse(run.since);
       const x = placeOf(at, span, width);
       const end = placeOf(run.until === null ? now : Date.parse(run.until), span, width);
-      // Cut what reaches far beyond the picture, because browsers limit coordinates.
+      // Cuts marks that reach far beyond the picture, because browsers limit coordinates.
       const from = Math.max(-20, x);
       return {
         run,
@@ -195,7 +195,7 @@ function placedMessages(
 /** A run in pixels from the left edge. */
 interface PlacedRun {
   run: WebRun;
-  /** When it began, in milliseconds. */
+  /** Start, in milliseconds. */
   at: number;
   x: number;
   width: number;
@@ -227,15 +227,15 @@ interface ArrowGroup {
 }
 
 /**
- * Draws the runs of a lane together that begin in the same cell of time; from left to right. Cells
- * are counted from 1970, so that the groups stay the same while the picture moves on.
+ * Draws the runs of a lane together that start in the same cell of time; from left to right. Cells are counted from
+ * 1970, so that the groups stay the same while the picture moves on.
  *
  * @param cell milliseconds; 0 leaves each on its own
  */
 function groupedBars(runs: readonly PlacedRun[], cell: number): BarGroup[] {
   const groups = new Map<string | number, BarGroup>();
   for (const [index, { run, at, x, width }] of runs.entries()) {
-    // What is only concluded from messages is drawn in another way than what was seen.
+    // Runs that are only concluded from messages are drawn in another way than observed ones.
     const kind = run.known_from === 'record';
     const key =
       cell === 0 ? index : `${run.actor} ${String(kind)} ${String(Math.floor(at / cell))}`;

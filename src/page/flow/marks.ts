@@ -21,7 +21,7 @@ export const barKey = ({ runs: [run] }: Bar): string => `run ${run.id}`;
 export const arrowKey = ({ messages: [message], to }: Arrow): string =>
   `message ${message.relPath} ${to}`;
 
-/** All marks from left to right, which is the order for the keyboard. */
+/** Returns all marks from left to right, which is the order for the keyboard. */
 export function marksOf(picture: Picture, now: number): Mark[] {
   const marks = [
     ...picture.bars.map((bar) => markOfBar(bar, now)),
@@ -30,7 +30,7 @@ export function marksOf(picture: Picture, now: number): Mark[] {
   return marks.sort((a, b) => a.x - b.x || a.y - b.y);
 }
 
-/** What stands out among several runs, the first of these that is among them. */
+/** Outcomes that stand out among several runs, the most important first. */
 const FIRST_SEEN = [
   'failed',
   'parked',
@@ -41,7 +41,7 @@ const FIRST_SEEN = [
   'silent',
 ] as const;
 
-/** The outcome by which one or several runs are drawn. */
+/** Returns the outcome by which one or several runs are drawn. */
 export function outcomeOf({ runs }: Bar): WebRun['outcome'] {
   return FIRST_SEEN.find((one) => runs.some(({ outcome }) => outcome === one)) ?? 'answered';
 }
@@ -118,7 +118,7 @@ function markOfArrow(arrow: Arrow): Mark {
   return { ...place, words, more, channel, relPath };
 }
 
-/** The first and the last of some times. */
+/** Returns the first and the last of some times. */
 function between(times: readonly string[]): string {
   const sorted = times.toSorted();
   return `${momentOf(sorted[0] ?? '')} to ${momentOf(sorted.at(-1) ?? '')}`;

@@ -5,12 +5,12 @@ import { pathOf } from '../route/route.ts';
 import { EDGE, placeOf, type TimeSpan } from './scale.ts';
 
 const HEIGHT = 36;
-/** The most lanes: whoever can push can add files. */
+/** Most lanes: anybody who can push can add files. */
 const MOST = 30;
 /** Pixels within which messages are drawn as one. */
 const TOGETHER = 4;
 
-/** A lane of what sends messages by itself. */
+/** Lane of a source that sends messages automatically. */
 interface Origin {
   /** The path of its file. */
   path: string;
@@ -22,7 +22,7 @@ interface Origin {
 }
 
 interface Props {
-  /** What they are, in the plural. */
+  /** Name of these sources, in the plural. */
   what: string;
   origins: readonly Origin[];
   /** The field of a message that names its origin. */
@@ -32,7 +32,7 @@ interface Props {
   width: number;
 }
 
-/** A lane for each of them, with what it has sent; nothing where there are none. */
+/** A lane for each of them, with its messages; nothing where there are none. */
 export function OriginLanes({
   what,
   origins,
@@ -123,7 +123,10 @@ function Lane({ name, field, top, isEven, flow, span, width }: LaneProps): JSX.E
   );
 }
 
-/** What was sent within a period, with its place; what would be drawn on one spot is put together. */
+/**
+ * Returns the messages sent within a period, with their places; those that would be drawn on one spot are put
+ * together.
+ */
 function apart(
   fired: readonly WebArrow[],
   span: TimeSpan,

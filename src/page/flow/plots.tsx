@@ -90,7 +90,7 @@ export function Backlog({ flow, span, width }: Props): JSX.Element {
   );
 }
 
-/** The highest backlog in each `per` hours, which begin at `hour`, in milliseconds. */
+/** Returns the highest backlog in each `per` hours, which start at `hour`, in milliseconds. */
 function highestIn(backlog: WebFlow['backlog'], per: number): { hour: number; waiting: number }[] {
   const highest = new Map<number, number>();
   for (const { hour, waiting } of backlog) {

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const SHORTEST = 10_000;
 export const LONGEST = 7 * 24 * HOUR;
 
-/** Pixels to the right of a period, so that what happens now is not cut off. */
+/** Pixels to the right of a period, so that current marks are not cut off. */
 export const EDGE = 24;
 
 const STEPS = [
@@ -31,21 +31,21 @@ const STEPS = [
   96 * HOUR,
 ];
 
-/** The position of a time in a picture, in pixels from its left edge. */
+/** Returns the position of a time in a picture, in pixels from its left edge. */
 export function placeOf(at: number, { from, to }: TimeSpan, width: number): number {
   return ((at - from) / (to - from)) * width;
 }
 
-/** The next multiple of `step` that is not before a time; both in milliseconds. */
+/** Returns the next multiple of `step` that is not before a time; both in milliseconds. */
 export function steppedUp(at: number, step: number): number {
   return Math.ceil(at / step) * step;
 }
 
 /**
- * The middle of the part of an hour that a period contains, in pixels from the left edge; undefined
- * if it contains nothing of it.
+ * Returns the middle of the part of an hour that a period contains, in pixels from the left edge; undefined if it
+ * contains nothing of it.
  *
- * @param hour its beginning, in milliseconds
+ * @param hour its start, in milliseconds
  */
 export function middleOfHour(hour: number, span: TimeSpan, width: number): number | undefined {
   const [from, to] = [Math.max(hour, span.from), Math.min(hour + HOUR, span.to)];
@@ -68,7 +68,7 @@ export function zoomed(
   return withinPast({ from: around - share * length, to: around + (1 - share) * length }, now);
 }
 
-/** The nearest length that a period may have, in milliseconds. */
+/** Returns the nearest length that a period may have, in milliseconds. */
 export function lengthOf(wanted: number): number {
   return Math.min(LONGEST, Math.max(SHORTEST, wanted));
 }

@@ -5,7 +5,7 @@ import { useLoaded } from '../live/use-live.ts';
 import { OriginLanes } from './origin-lanes.tsx';
 import type { TimeSpan } from './scale.ts';
 
-/** A lane for each subscription, with the tasks that it has given. Nothing is shown where there is none. */
+/** Lane for each subscription, with the tasks that it has produced. Nothing is shown where there is none. */
 export function SubscriptionLanes(props: {
   flow: WebFlow;
   span: TimeSpan;

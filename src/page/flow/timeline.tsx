@@ -26,8 +26,8 @@ const ARROWS: Readonly<Record<string, 1 | -1>> = {
 };
 
 /**
- * Shows who did what and when: a lane for each name, bars for runs, arrows for messages. One mark is
- * a tab stop, and keys walk from it to the others.
+ * Picture of who did what and when: a lane for each name, bars for runs, arrows for messages. One mark is a tab stop,
+ * and keys walk from it to the others.
  */
 export function Timeline({ flow, span, now, width, onWheel }: Props): JSX.Element {
   const { go } = useNavigation();
@@ -230,7 +230,7 @@ function BarShape({ bar }: { bar: Bar }): JSX.Element {
   const outcome = outcomeOf(bar);
   const sign = SIGNS[outcome];
   const several = runs.length > 1;
-  // How long the run itself took is not known, so the bar is only a line up to its end.
+  // The duration of the run itself is not known, so the bar is only a line up to its end.
   const concluded = isConcluded(bar);
   const thin = concluded && !several;
   return (

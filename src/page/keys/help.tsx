@@ -13,7 +13,7 @@ const PARTS = [
   { where: 'flow', title: 'In Flow' },
 ] as const;
 
-/** What the keys do. */
+/** Help on the keys. */
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -56,7 +56,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['ArrowRight'], does: 'later', action: 'later', where: 'flow' },
 ];
 
-/** The keys pressed so far, which may be the beginning of a binding. */
+/** Keys pressed so far, which may be the beginning of a binding. */
 export interface Pressed {
   keys: readonly string[];
   /** When the last of them was pressed, in milliseconds. */

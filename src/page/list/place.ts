@@ -17,7 +17,7 @@ export interface Move {
   to: ScrollPlace;
 }
 
-/** Pixels from the beginning of the list to the top of the visible part, by the known heights. */
+/** Returns the pixels from the beginning of the list to the top of the visible part, by the known heights. */
 export function topOf(
   place: ScrollPlace,
   keys: readonly string[],
@@ -32,7 +32,7 @@ export function topOf(
   return place === 'end' ? Math.max(0, top - seen) : 0;
 }
 
-/** The elements of the items that are rendered. */
+/** Returns the elements of the items that are rendered. */
 export function elementsOf(box: ParentNode): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>('.windowed-item')];
 }
@@ -54,8 +54,7 @@ export function takeHeights(box: HTMLElement, known: Map<string, number>): boole
 /**
  * Scrolls so that a position stays where it was.
  *
- * @param before what this returned the last time: at the end, the list is scrolled only if it has
- *   grown
+ * @param before the last result of this function: at the end, the list is scrolled only if it has grown
  */
 export function settle(box: HTMLElement, place: ScrollPlace | undefined, before: string): string {
   const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;
@@ -70,7 +69,7 @@ export function settle(box: HTMLElement, place: ScrollPlace | undefined, before:
   return size;
 }
 
-/** The first item that is at least partly visible; undefined if none is. */
+/** Returns the first item that is at least partly visible; undefined if none is. */
 export function anchorAt(box: HTMLElement): Anchor | undefined {
   const { top, bottom } = box.getBoundingClientRect();
   for (const element of elementsOf(box)) {

@@ -10,7 +10,7 @@ export interface Window {
 }
 
 /**
- * The part of a list near its visible part.
+ * Returns the part of a list near its visible part.
  *
  * @param heights of the items in pixels, measured or estimated
  * @param top pixels from the list's beginning to the visible part

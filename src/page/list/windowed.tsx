@@ -20,7 +20,7 @@ export interface WindowedProps<T> {
   keyOf: (item: T) => string;
   /** Receives also the item's index among all items, loaded or not. */
   show: (item: T, index: number) => ComponentChildren;
-  /** An estimate of an item's height in pixels, used until it was rendered. */
+  /** Returns an estimate of an item's height in pixels, used until it was rendered. */
   guess: (item: T) => number;
   label: string;
   /** Called when the reader approaches an end beyond which there are more items. */
@@ -50,8 +50,8 @@ const TALLEST = 8_000_000;
 const STAY_MS = 100;
 
 /**
- * A list of any length of which only the part near the reader is rendered. When items are added,
- * removed or taller than estimated, what the reader looks at stays in place.
+ * List of any length of which only the part near the reader is rendered. When items are added, removed or taller than
+ * estimated, the item that the reader looks at stays in place.
  */
 export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const { items, before, after, keyOf, show, guess, label, at } = props;
@@ -65,7 +65,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const asked = useRef(at);
   const staying = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const latest = useRef(props);
-  /** Where this list has put the scroll bar: it is anywhere else only after the reader moved it. */
+  /** Position of the scroll bar that this list has set: it is anywhere else only after the reader moved it. */
   const stood = useRef<number | undefined>(undefined);
   const moved = (element: HTMLElement): boolean =>
     stood.current === undefined || Math.abs(element.scrollTop - stood.current) >= 1;
@@ -191,18 +191,18 @@ function isAtEnd(box: HTMLElement, { after }: Pick<Counts, 'after'>): boolean {
 
 type Counts = Pick<WindowedProps<unknown>, 'before' | 'after' | 'items'>;
 
-/** The height of an item that is not loaded, in pixels. */
+/** Returns the height of an item that is not loaded, in pixels. */
 function unitOf({ before, after }: Counts): number {
   return Math.min(UNIT, TALLEST / Math.max(1, before + after));
 }
 
-/** Where the loaded part begins and ends in the list, in pixels. */
+/** Returns the start and end of the loaded part in the list, in pixels. */
 function loadedPart(box: HTMLElement, counts: Counts): { top: number; end: number } {
   const unit = unitOf(counts);
   return { top: counts.before * unit, end: box.scrollHeight - counts.after * unit };
 }
 
-/** The index of the item at the top of the visible part; undefined if it is loaded. */
+/** Returns the index of the item at the top of the visible part; undefined if it is loaded. */
 function indexAt(box: HTMLElement, counts: Counts): number | undefined {
   const { scrollTop, clientHeight } = box;
   const { top, end } = loadedPart(box, counts);
@@ -211,7 +211,7 @@ function indexAt(box: HTMLElement, counts: Counts): number | undefined {
   return Math.floor(counts.before + counts.items.length + (scrollTop - end) / unitOf(counts));
 }
 
-/** The element of an item, if it is rendered. */
+/** Returns the element of an item, if it is rendered. */
 export function elementFor(box: ParentNode | null, key: string): HTMLElement | undefined {
   return box === null ? undefined : elementsOf(box).find(({ dataset }) => dataset['key'] === key);
 }

@@ -15,7 +15,7 @@ export class ApiError extends Error {
     this.isUnsure = isUnsure;
   }
 
-  /** The same, after an attempt of which nothing is known. */
+  /** Returns the same error, after an attempt whose outcome is unknown. */
   unsure(): ApiError {
     return new ApiError(this.status, this.code, this.message, true);
   }
@@ -25,7 +25,7 @@ export class ApiError extends Error {
 const READ_LIMIT_MS = 60_000;
 const WRITE_LIMIT_MS = 15_000;
 
-/** Why a request was given up that took too long. */
+/** Reason for which a request was aborted that took too long. */
 const LATE = 'late';
 
 /** Shown when a request received no answer at all. */
@@ -94,7 +94,7 @@ async function call<T>(address: string, init: RequestInit, limit = READ_LIMIT_MS
   }
 }
 
-/** What an answer brings. @throws ApiError for a refusal */
+/** Returns the value of an answer. @throws ApiError for a refusal */
 async function valueOf<T>(answer: Response, signal: AbortSignal): Promise<T> {
   const body = (await answer.json().catch((error: unknown) => {
     if (signal.aborted || answer.ok) throw error;
@@ -110,7 +110,7 @@ async function valueOf<T>(answer: Response, signal: AbortSignal): Promise<T> {
   );
 }
 
-/** The message of an error, for people. */
+/** Returns the message of an error, for people. */
 export function wordsOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
     return 'This window is not let in: open the address that `crosstalk web` printed.';

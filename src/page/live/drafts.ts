@@ -11,7 +11,7 @@ export interface Draft {
 
 export const EMPTY: Draft = { to: '', tier: '', body: '', options: [], schema: '' };
 
-/** Where drafts are stored: the browser's `localStorage`, or anything similar. */
+/** Store of drafts: the browser's `localStorage`, or anything similar. */
 export interface Shelf {
   getItem: (key: string) => string | null;
   setItem: (key: string, value: string) => void;
@@ -20,7 +20,7 @@ export interface Shelf {
 
 const keyOf = (channel: string): string => `crosstalk-draft-${channel}`;
 
-/** The draft of a channel; an empty one when there is none or it cannot be read. */
+/** Returns the draft of a channel; an empty one when there is none or it cannot be read. */
 export function loadDraft(shelf: Shelf, channel: string): Draft {
   try {
     const kept: unknown = JSON.parse(shelf.getItem(keyOf(channel)) ?? 'null');

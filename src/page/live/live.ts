@@ -10,7 +10,7 @@ import { get, wordsOf } from './api.ts';
 import { after, arrived, NOTHING_KNOWN, type Model, type Connection } from './model.ts';
 import type { Ways } from './send-once.ts';
 
-/** What views are notified of: that everything has to be loaded again, or one of the events. */
+/** Notification to views: everything has to be loaded again, or one of the events happened. */
 export interface LiveEvent {
   name: keyof WebEvents;
   data: WebEvents[keyof WebEvents];
@@ -38,7 +38,7 @@ export class Live {
   #looking: ReturnType<typeof setTimeout> | undefined;
   #lookedAt = 0;
 
-  /** What sends need. */
+  /** Returns the functions that sends need. */
   get ways(): Ways {
     return {
       shelf: localStorage,
@@ -138,7 +138,7 @@ export class Live {
   }
 }
 
-/** What holds mail back, to notice that it has changed: the states of waiting mail depend on it. */
+/** Returns a text of everything that holds mail back, to notice a change: the states of waiting mail depend on it. */
 function holdingOf({ now }: Model): string {
   return JSON.stringify([now?.paused, now?.parked]);
 }
@@ -158,10 +158,9 @@ const REST_MS = 20_000;
 const SILENCE_MS = 20_000;
 
 /**
- * The live updates of the server. A connection that broke, or through which nothing comes, is opened
- * again, and continues after the last event received; when the server no longer knows that event, it
- * sends `reset`. It is read with `fetch`, since an `EventSource` tells neither the status of a
- * refusal nor that it hears nothing.
+ * Live updates of the server. A connection that broke, or through which nothing comes, is opened again, and continues
+ * after the last event received; when the server no longer knows that event, it sends `reset`. It is read with
+ * `fetch`, since an `EventSource` reports neither the status of a refusal nor that nothing comes.
  *
  *     connecting → open ⇄ lost|silent|locked|refused (tried again)
  *     any → resting (hidden) → connecting (visible)
@@ -176,7 +175,7 @@ class Stream {
   readonly #listener: Listener;
   readonly #onConnection: (connection: Connection, refusal?: string) => void;
 
-  /** @param onConnection is also told the words of the server, if it refuses the connection */
+  /** @param onConnection also receives the words of the server, if it refuses the connection */
   constructor(
     listener: Listener,
     onConnection: (connection: Connection, refusal?: string) => void,
@@ -231,7 +230,7 @@ class Stream {
     if (!answer.ok || answer.body === null) {
       const error = ((await answer.json().catch(() => undefined)) as Partial<WebError> | undefined)
         ?.error;
-      // What no server of ours says comes from something in between, while the server is away.
+      // An answer that is not from our server comes from something in between, while the server is away.
       if (answer.status === 401) this.#leave(current, 'locked');
       else if (error === undefined) this.#leave(current, 'lost');
       else this.#leave(current, 'refused', error.message);
@@ -257,7 +256,7 @@ class Stream {
     this.#listener(name, data);
   }
 
-  /** Begins to wait for the next word. */
+  /** Starts to wait for the next chunk. */
   #hear(current: AbortController): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {

@@ -22,7 +22,7 @@ export type KnownMessages = ReadonlyMap<string, Known>;
 
 const NOTHING: Known = { self: 'sent', actors: {} };
 
-/** Adds facts about messages; the newest fact about each counts, in whatever order they arrive. */
+/** Adds facts about messages; the newest fact about each counts, in any order of arrival. */
 export function withFacts(known: KnownMessages, { facts }: WebEvents['facts']): KnownMessages {
   const next = new Map(known);
   for (const fact of facts) next.set(messageKey(fact), withFact(next.get(messageKey(fact)), fact));
@@ -53,7 +53,7 @@ export interface Model {
   pending: readonly WebMessage[];
   /** Milliseconds by which the clock of this browser is ahead of the server's. */
   skew: number;
-  /** Why loading failed. */
+  /** Reason why loading failed. */
   problem: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export const NOTHING_KNOWN: Model = {
   problem: undefined,
 };
 
-/** The model after an event. */
+/** Returns the model after an event. */
 export function after<Name extends keyof WebEvents>(
   model: Model,
   name: Name,
@@ -79,13 +79,13 @@ export function after<Name extends keyof WebEvents>(
   return patch === undefined ? model : { ...model, ...patch };
 }
 
-/** What is known from a new answer of the server, which told its time. @param here in milliseconds */
+/** Returns the state after a new answer of the server, which contains its time. @param here in milliseconds */
 export function arrived(now: WebNow, here: number): Pick<Model, 'now' | 'skew'> {
   const skew = here - Date.parse(now.at);
   return { now: { ...now, at: hereAt(now.at, skew) }, skew };
 }
 
-/** A time of the server by the clock of this browser. */
+/** Returns a time of the server by the clock of this browser. */
 function hereAt(at: string, skew: number): string {
   return new Date(Date.parse(at) + skew).toISOString();
 }
@@ -128,8 +128,8 @@ function grown(channel: WebChannel, messages: readonly WebMessage[]): WebChannel
 }
 
 /**
- * The same at a later time. All ages are those of one moment, `at`, so news of one part must not
- * make the others younger, and an age in it must not be counted from an earlier moment.
+ * Returns the same at a later time. All ages are those of one moment, `at`, so news of one part must not make the
+ * others younger, and an age in it must not be counted from an earlier moment.
  */
 function agedTo(now: WebNow, at: string): WebNow {
   const passed = Math.max(0, Date.parse(at) - Date.parse(now.at)) / 1000;
@@ -162,15 +162,15 @@ function withStatus(now: WebNow, status: WebEvents['status']): WebNow {
 }
 
 /**
- * How the page is connected to the live updates of the server: `lost` when the connection broke,
- * `silent` when nothing comes through it, `locked` when the server does not know this window's
- * cookie, `refused` for any other refusal, `resting` while the page is hidden.
+ * State of the page's connection to the live updates of the server: `lost` when the connection broke, `silent` when
+ * nothing comes through it, `locked` when the server does not know this window's cookie, `refused` for any other
+ * refusal, `resting` while the page is hidden.
  */
 export type Connection =
   'connecting' | 'open' | 'lost' | 'silent' | 'locked' | 'refused' | 'resting';
 
 /**
- * What is said above the page; undefined while all is well.
+ * Returns the notice above the page; undefined while all is well.
  *
  * @param refusal the words of the server
  */
@@ -190,8 +190,8 @@ export function connectionWords(connection: Connection, refusal: string): string
 }
 
 /**
- * The states to show for a message in a conversation, from everything known: the events, what the
- * bus waits for, and the loaded answers.
+ * Returns the states to show for a message in a conversation, from everything known: the events, the waiting mail of
+ * the bus, and the loaded answers.
  *
  * @param answers loaded messages that name it in `re`
  */
@@ -211,7 +211,7 @@ export function shownStatesOf(
   for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {})) {
     const heard = named(state);
     const loaded = states.get(actor);
-    // What was loaded says more than the event that reports the same.
+    // The loaded state has more details than the event that reports the same.
     const same = loaded !== undefined && agree(loaded.state, heard) ? loaded : undefined;
     states.set(actor, {
       ...same,
@@ -233,7 +233,7 @@ export function shownStatesOf(
   return facts === undefined ? [] : [{ state: facts.self === 'sent' ? 'sent' : 'queued', ...self }];
 }
 
-/** Whether what was loaded is a finer form of what an event said. */
+/** Whether a loaded state is a finer form of an event's state. */
 function agree(loaded: Addressee['state'], heard: Addressee['state']): boolean {
   if (heard === 'failed') return loaded === 'failed' || loaded === 'failing' || loaded === 'held';
   return loaded === heard || (heard === 'waiting' && loaded === 'held');

@@ -1,7 +1,7 @@
 import type { WebChannel } from '../../api/api.ts';
 import type { Shelf } from './drafts.ts';
 
-/** How far a channel was read in this browser. */
+/** Position up to which a channel was read in this browser. */
 export interface ReadMark {
   /** The number of messages that the channel had then. */
   count: number;
@@ -32,8 +32,8 @@ export function keepMark(shelf: Shelf, channel: string, mark: ReadMark): void {
 }
 
 /**
- * The number of messages not seen in this browser. For a channel that was never opened here, the
- * number that the server counts for the operator.
+ * Returns the number of messages not seen in this browser. For a channel that was never opened here, the number that
+ * the server counts for the operator.
  */
 export function unreadOf(channel: WebChannel, mark: ReadMark | undefined): number {
   return mark === undefined ? channel.unread : Math.max(0, channel.messages - mark.count);

@@ -2,10 +2,10 @@ import type { WebSendRequest, WebSent } from '../../api/api.ts';
 import { ApiError, post } from './api.ts';
 import type { Shelf } from './drafts.ts';
 
-/** What a send needs of the page. */
+/** Functions of the page that a send needs. */
 export interface Ways {
   shelf: Shelf;
-  /** The time of the server, in milliseconds. */
+  /** Returns the time of the server, in milliseconds. */
   now: () => number;
   /** Connects anew, because there is reason to doubt the connection; resolves when it is open. */
   connected: () => Promise<void>;
@@ -16,13 +16,12 @@ const AGAIN_MS = 1000;
 const LONGEST_AGAIN_MS = 15_000;
 
 /**
- * Sends a message once, however often the request has to be repeated: until the server has said what
- * became of it, each attempt has the same key, by which the server knows it. The key outlives this
- * page, as the draft does.
+ * Sends a message once, however often the request has to be repeated: until the server has stated the outcome, each
+ * attempt has the same key, by which the server recognizes it. The key outlives this page, as the draft does.
  *
  * @param channel whose draft this is
- * @param options `unsure` is told once why it is not known whether the message was sent, before the
- *   request is repeated; after `stop` it is not repeated
+ * @param options `unsure` receives once the reason why it is not known whether the message was sent, before the
+ * request is repeated; after `stop` it is not repeated
  * @throws ApiError when the server refuses, or with status 0 after `stop`
  */
 export async function sendOnce(
@@ -59,8 +58,8 @@ const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const shelfKey = (channel: string): string => `crosstalk-sending-${channel}`;
 
 /**
- * The key of a request that sends: the same one for as long as it is not known what became of the
- * request, also after the page was loaded again, and a new one for any other request.
+ * Returns the key of a request that sends: the same one for as long as the outcome of the request is not known, also
+ * after the page was loaded again, and a new one for any other request.
  *
  * @param now in milliseconds, by the server's clock
  */
@@ -77,7 +76,7 @@ function keyFor(shelf: Shelf, channel: string, request: WebSendRequest, now: num
   return key;
 }
 
-/** Forgets a key, when it is known what became of its request. */
+/** Forgets a key, when the outcome of its request is known. */
 function dropKey(shelf: Shelf, channel: string, key: string): void {
   if (load(shelf, channel)?.key === key) shelf.removeItem(shelfKey(channel));
 }
@@ -93,7 +92,7 @@ function load(shelf: Shelf, channel: string): { key: string; said: string } | un
   }
 }
 
-/** A ULID: the time, and 80 bits that nobody guesses. */
+/** Returns a ULID: the time, and 80 bits that nobody guesses. */
 function newKey(now: number): string {
   const time = Array.from({ length: 10 }, (_, at) => Math.floor(now / 32 ** (9 - at)) % 32);
   const random = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte % 32);

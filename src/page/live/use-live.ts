@@ -7,7 +7,7 @@ import type { Model } from './model.ts';
 
 export const LiveContext = createContext<Live>(new Live());
 
-/** The model; the component is rendered again when it changes. */
+/** Returns the model; the component is rendered again when it changes. */
 export function useModel(): Model {
   const live = useContext(LiveContext);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -90,7 +90,7 @@ export function useLoaded<T>(
   const gathering = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const under = useRef<'idle' | 'loading' | 'stale'>('idle');
   useNews(({ name }) => {
-    // What failed while the server was away is loaded when it is back.
+    // Data that failed to load while the server was away is loaded when it is back.
     const isBack = name === 'hello' && state.problem !== undefined;
     if ((!isBack && !events.includes(name)) || gathering.current !== undefined) return;
     gathering.current = setTimeout(() => {
@@ -144,7 +144,7 @@ export function useLoaded<T>(
   };
 }
 
-/** The current time, updated every `ms` milliseconds. */
+/** Returns the current time, updated every `ms` milliseconds. */
 export function useClock(ms: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

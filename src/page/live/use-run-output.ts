@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { WebRunLine, WebRunOutput } from '../../api/api.ts';
 import { ApiError, get, wordsOf } from './api.ts';
 
-/** Pieces of what a run printed; those of one kind that follow each other are one. */
+/** Pieces of a run's output; those of one kind that follow each other are one. */
 export interface Piece {
   /** The number of its first line. */
   n: number;
@@ -12,11 +12,11 @@ export interface Piece {
 
 export interface RunOutput {
   pieces: readonly Piece[];
-  /** What it has used so far. */
+  /** Usage so far. */
   used: WebRunLine['usage'];
   /** Undefined until it was looked at first. */
   running: boolean | undefined;
-  /** How it ended. */
+  /** Line of its end. */
   end: WebRunLine | undefined;
   problem: string | undefined;
 }
@@ -30,10 +30,10 @@ const NOTHING: RunOutput = {
 };
 /** Milliseconds between two looks; a window that nobody sees does not look. */
 const LOOK_MS = 700;
-/** Characters that are kept of what one run printed. */
+/** Most characters that are stored of one run's output. */
 const MAX_KEPT = 256 * 1024;
 
-/** What a run prints, as it prints it. Nothing is asked for any more once it has ended or nobody looks. */
+/** Returns the output of a run, as it is printed. Nothing is requested any more once it has ended or nobody looks. */
 export function useRunOutput(id: string): RunOutput {
   const [output, setOutput] = useState<RunOutput>(NOTHING);
   useEffect(() => {
@@ -69,7 +69,7 @@ export function useRunOutput(id: string): RunOutput {
   return output;
 }
 
-/** A pure function: what is known, and what has come since. */
+/** Adds new lines to the known output. A pure function. */
 function withLines(before: RunOutput, { lines, running }: WebRunOutput): RunOutput {
   const pieces = [...before.pieces];
   let { used, end } = before;
@@ -88,7 +88,7 @@ function withLines(before: RunOutput, { lines, running }: WebRunOutput): RunOutp
   return { pieces: bounded(pieces), used, end, running, problem: undefined };
 }
 
-/** The end of what was printed; whatever is before it is left out. */
+/** Returns the end of the output; the part before it is left out. */
 function bounded(pieces: Piece[]): Piece[] {
   let size = pieces.reduce((sum, { text }) => sum + text.length, 0);
   if (size <= MAX_KEPT) return pieces;

@@ -30,7 +30,7 @@ export function Card({
     <section
       class={`card ${style ?? ''}`}
       aria-label={title}
-      // What had the focus in it may go, and leaves the focus to the card.
+      // The element with the focus in it may go, and leaves the focus to the card.
       tabIndex={-1}
       {...(id !== undefined && { id })}
     >

@@ -57,10 +57,10 @@ function Host({
   );
 }
 
-/** How many of what runs, waits or has failed on another host are named. */
+/** Most of the running, waiting or failed items on another host that are named. */
 const NAMED = 3;
 
-/** How another host was when it last told, by its own word. */
+/** State of another host at its last report, by its own word. */
 function Said({
   said,
   at,
@@ -92,7 +92,7 @@ interface Watching {
   watch: (run: WebRun) => void;
 }
 
-/** Those that no host serves come last, as only the first few are shown unasked. */
+/** Sorts those that no host serves to the end, as only the first few are shown unasked. */
 function servedFirst(actors: readonly WebActorNow[]): WebActorNow[] {
   const isServed = ({ hosts }: WebActorNow): boolean => hosts.length > 0;
   return [...actors.filter(isServed), ...actors.filter((actor) => !isServed(actor))];
@@ -200,10 +200,10 @@ function toolWords({ name, state, missing }: WebTool): string {
   return state === 'held' ? `${name}: held until approved` : name;
 }
 
-/** The id of the button that shows what a run prints. */
+/** Returns the id of the button that shows the output of a run. */
 export function watchButtonId({ id }: WebRun): string {
   return `watch-${id}`;
 }
 
-/** The states of mail that are counted; what runs is shown by its run. */
+/** States of mail that are counted; running mail is shown by its run. */
 const COUNTED = ['waiting', 'held', 'failing', 'failed', 'parked'] as const;

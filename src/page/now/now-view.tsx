@@ -252,7 +252,7 @@ function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false })
   );
 }
 
-/** What asks the reader something, what failed, and what else is unread; nothing if there is nothing. */
+/** Questions to the reader, failures, and the other unread messages; nothing if there are none. */
 function ForYou(): JSX.Element | null {
   const { value: inbox } = useLoaded('inbox', (signal) => get<WebInbox>('inbox', {}, signal), [
     'reset',
@@ -305,7 +305,7 @@ function rankOf(one: WebInboxItem): number {
   return one.failed === null ? 2 : 1;
 }
 
-/** The unread messages that ask nothing, as far as they are listed. */
+/** Returns the unread messages that ask nothing, as far as they are listed. */
 function unreadOnly({ messages }: WebInbox): number {
   return messages.filter((one) => one.unread && !one.waits_for_you).length;
 }

@@ -62,7 +62,7 @@ function rangeOf(from: number, under: number | null): string {
   return from === 0 ? `under ${boundOf(under)}` : `${boundOf(from)} to ${boundOf(under)}`;
 }
 
-/** A round number of seconds in its largest whole unit. */
+/** Rounds a number of seconds to its largest whole unit. */
 function boundOf(seconds: number): string {
   if (seconds % 3600 === 0) return `${String(seconds / 3600)} h`;
   return seconds % 60 === 0 ? `${String(seconds / 60)} min` : ageOf(seconds);
@@ -93,7 +93,7 @@ export function OutboxCard({ now }: { now: WebNow }): JSX.Element {
   );
 }
 
-/** How many pushes the remote's budget still allows. */
+/** Number of pushes that the remote's budget still allows. */
 export function Budget({ now }: { now: WebNow }): JSX.Element {
   const budget = now.push_budget;
   return (
@@ -142,7 +142,9 @@ export function Malformed({ now }: { now: WebNow }): JSX.Element {
 const LOAD_MS = 1000;
 const MIB = 1024 * 1024;
 
-/** The processes of agent CLIs that are kept between runs, each with a button that ends it; nothing where there is none. */
+/**
+ * Processes of agent CLIs that are pooled between runs, each with a button that ends it; nothing where there is none.
+ */
 export function KeptSessions(): JSX.Element | null {
   const { session } = useModel();
   const [problem, setProblem] = useState<string | undefined>(undefined);

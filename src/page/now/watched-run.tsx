@@ -10,7 +10,7 @@ import { CUT_OFF, endedWords, leftOut, usedWords } from '../../present/runs.ts';
 /** Pixels from the end within which new lines are followed. */
 const NEAR_END = 40;
 
-/** What a run of this machine prints, as it prints it; nothing is asked for once this is closed. */
+/** Output of a run of this machine, as it is printed; nothing is requested once this is closed. */
 export function WatchedRun({ run, close }: { run: WebRun; close: () => void }): JSX.Element {
   const output = useRunOutput(run.id);
   const log = useRef<HTMLDivElement>(null);

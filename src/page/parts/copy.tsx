@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-/** A button that puts a command into the clipboard, and tells whether it did. */
+/** Button that puts a command into the clipboard, and shows whether it did. */
 export function Copy({ text }: { text: string }): JSX.Element {
   const [said, setSaid] = useState('Copy');
   const copy = async (): Promise<void> => {

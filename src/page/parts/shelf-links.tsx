@@ -9,7 +9,7 @@ const SHELVES: readonly { to: Route; name: string; views: Route['view'][] }[] = 
   { to: { view: 'skills' }, name: 'Skills', views: ['skills', 'skill'] },
 ];
 
-/** What one can look through: messages, notes and skills. */
+/** Links to the libraries: messages, notes and skills. */
 export function ShelfLinks(): JSX.Element {
   const { route } = useNavigation();
   return (

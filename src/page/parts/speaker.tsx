@@ -33,12 +33,12 @@ export function Icon({ name }: { name: keyof typeof PATHS }): JSX.Element {
   );
 }
 
-/** Who speaks: the one who reads this page, another person, or an agent. */
+/** Kind of a speaker: the reader of this page, another person, or an agent. */
 export type Kind = 'me' | 'person' | 'agent';
 
 /**
- * Tells speakers apart, as far as this machine knows: agents are the actors of any host, and whoever
- * wrote through a host's dispatcher.
+ * Distinguishes speakers, as far as this machine knows: agents are the actors of any host, and anybody who wrote
+ * through a host's dispatcher.
  *
  * @returns takes a sender, and the host that wrote the message, if that is known
  */

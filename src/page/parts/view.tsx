@@ -33,7 +33,7 @@ export function Problem({ words }: { words: string | undefined }): JSX.Element |
   );
 }
 
-/** That something is being loaded; nothing once it is there, or why it is not. */
+/** Sign that something is being loaded; nothing once it is there, or the reason why it is not. */
 export function Loading({
   of,
 }: {

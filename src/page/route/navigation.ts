@@ -20,7 +20,7 @@ export function useNavigation(): Navigation {
   return useContext(NavigationContext);
 }
 
-/** The address bar as state; the browser's back and forward buttons work as usual. */
+/** Returns the address bar as state; the browser's back and forward buttons work as usual. */
 export function useAddressBar(): Navigation {
   const [at, setAt] = useState(current);
   useEffect(() => {
@@ -47,7 +47,7 @@ function current(): Pick<Navigation, 'route' | 'entry'> {
   return { route: routeOf(location.pathname, location.search), entry: entryOf() };
 }
 
-/** The id of the current entry; one that the page did not make gets it now. */
+/** Returns the id of the current entry; one that the page did not make receives it now. */
 function entryOf(): string {
   const { entry } = (history.state ?? {}) as { entry?: unknown };
   if (typeof entry === 'string') return entry;

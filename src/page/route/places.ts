@@ -1,4 +1,4 @@
-/** How a view was left, to show it in the same way when the reader comes back. */
+/** State in which a view was left, to show it in the same way when the reader comes back. */
 export interface Place {
   /** Pixels by which the view is scrolled. */
   top?: number;
@@ -17,7 +17,7 @@ const MOST = 100;
 let places: Map<string, Place> | undefined;
 
 /**
- * How the view of an entry of the browser's history was left; empty for a new entry.
+ * Returns the state in which the view of an entry of the browser's history was left; empty for a new entry.
  *
  * @param entry its id, as `useNavigation` returns it
  */

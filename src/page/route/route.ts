@@ -18,13 +18,13 @@ export type Route =
   | { view: 'skills' }
   | { view: 'skill'; name: string }
   | ({ view: 'notes' } & NotesAsked)
-  /** What was done with the notes. */
+  /** Changes of the notes. */
   | { view: 'changes' }
   /** One note, by its file name. */
   | { view: 'note'; file: string }
   | { view: 'nowhere'; path: string };
 
-/** Which notes are shown; by default those in force, of any kind, for whomever, from the first one on. */
+/** Filters of the shown notes; by default those in force, of any kind, for anybody, from the first one on. */
 export interface NotesAsked {
   words?: string;
   scope?: string;
@@ -81,7 +81,7 @@ export function routeOf(path: string, query: string): Route {
   return first === 't' ? { view: 'thread', channel, relPath } : nowhere;
 }
 
-/** The address of a route; {@link routeOf} parses it. */
+/** Returns the address of a route; {@link routeOf} parses it. */
 export function pathOf(route: Route): string {
   switch (route.view) {
     case 'now':
@@ -117,7 +117,7 @@ export function pathOf(route: Route): string {
   }
 }
 
-/** The period in an address of Flow; what is no period there is left out. */
+/** Returns the period in an address of Flow; a part that is not a period is left out. */
 function periodOf(asked: URLSearchParams): { length?: number; until?: string } {
   const length = /^[1-9]\d{0,8}$/.exec(asked.get('length') ?? '')?.[0];
   const until = new Date(asked.get('until') ?? '');
@@ -144,7 +144,7 @@ function notesIn(asked: URLSearchParams): NotesAsked {
   };
 }
 
-/** The part of an address after its path; what is undefined or empty is left out. */
+/** Returns the part of an address after its path; undefined and empty fields are left out. */
 function queryOf(fields: {
   q?: string | undefined;
   channel?: string | undefined;

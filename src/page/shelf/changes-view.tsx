@@ -11,7 +11,7 @@ import { useShelf } from './use-shelf.ts';
 const FIRST = 50;
 const MOST = 1000;
 
-/** Who changed the notes, newest first. */
+/** View of who changed the notes, newest first. */
 export function ChangesView(): JSX.Element {
   const [limit, setLimit] = useState(FIRST);
   const { value, problem } = useShelf<WebNoteLog>('memory-log', { limit });

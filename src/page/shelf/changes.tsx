@@ -11,7 +11,7 @@ const DONE: Record<WebNoteChange['what'], string> = {
   aliased: 'added words to',
 };
 
-/** What was done with notes, in a row for each change. */
+/** Changes of notes, a row each. */
 export function Changes({
   changes,
   here,

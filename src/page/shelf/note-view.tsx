@@ -12,7 +12,7 @@ import { useShelf } from './use-shelf.ts';
 /** The most messages that are named of those that a note sums up. */
 const MOST_COVERED = 20;
 
-/** One note, and what was done with it. */
+/** One note, with its changes. */
 export function NoteView({ file }: { file: string }): JSX.Element {
   const { value: note, problem } = useShelf<WebNoteWhole>(`memories/${file}`);
   return (

@@ -10,7 +10,7 @@ const STATES: Record<WebNote['state'], { words: string; style: string }> = {
   forgets: { words: 'only forgets', style: 'dim' },
 };
 
-/** Of what kind a note is, if it is no plain one, and that it is not in force, if it is not. */
+/** Kind of a note, if it is not a plain one, and whether it is no longer in force. */
 export function NoteChips({ note }: { note: WebNote }): JSX.Element {
   const { kind, state, queued } = note;
   const { words, style } = STATES[state];
@@ -23,7 +23,7 @@ export function NoteChips({ note }: { note: WebNote }): JSX.Element {
   );
 }
 
-/** Whom a note is for, who wrote it, and when. */
+/** Audience of a note, its writer, and its time. */
 export function NoteOrigin({ note }: { note: WebNote }): JSX.Element {
   const { scope, channel, from, timestamp, changed_by: changer } = note;
   return (
@@ -46,7 +46,7 @@ function Scope({ scope, channel }: Pick<WebNote, 'scope' | 'channel'>): JSX.Elem
   return <bdi>{scopeWords({ scope, channel })}</bdi>;
 }
 
-/** Whom the notes of a scope are for, in words. */
+/** Words the audience of the notes of a scope. */
 export function scopeWords({ scope, channel }: Pick<WebNote, 'scope' | 'channel'>): string {
   if (scope === 'global') return 'for all';
   if (scope.startsWith('actor:')) return `for ${scope.slice('actor:'.length)} alone`;

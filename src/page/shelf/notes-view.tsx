@@ -31,7 +31,7 @@ export function NotesView({ asked }: { asked: NotesAsked }): JSX.Element {
     ...{ q: queryOf(words), scope, kind, state, skip, limit: PAGE },
   });
   const last = useRef<WebNotes | undefined>(undefined);
-  // What was found before stays until the next answer.
+  // The earlier results stay until the next answer.
   last.current = value ?? last.current;
   const notes = last.current;
   const ask = (patch: NotesAsked, how: 'push' | 'replace' = 'replace'): void => {
@@ -241,7 +241,7 @@ function Field(props: {
   );
 }
 
-/** A choice among some values, each with its words. What was chosen by the address is one of them in any case. */
+/** Choice among some values, each with its words. The value from the address is one of them in any case. */
 function Choice(props: {
   label: string;
   value: string;

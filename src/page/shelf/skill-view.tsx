@@ -7,7 +7,7 @@ import { Markdown } from '../text/markdown-view.tsx';
 import { useShelf } from './use-shelf.ts';
 import { Link } from '../route/link.tsx';
 
-/** One skill: what an actor is told, and what lies beside it. */
+/** One skill: the text that an actor receives, and the files beside it. */
 export function SkillView({ name }: { name: string }): JSX.Element {
   const { value: skill, problem } = useShelf<WebSkillWhole>(`skills/${name}`);
   return (
@@ -47,7 +47,7 @@ function Skill({ skill }: { skill: WebSkillWhole }): JSX.Element {
   );
 }
 
-/** A text in which what is not drawn is escaped, except for line feeds and tabs. */
+/** Returns a text in which invisible characters are escaped, except for line feeds and tabs. */
 function sourceOf(text: string): string {
   return text
     .split(/([\n\t])/)
@@ -113,7 +113,7 @@ export function SkillsView(): JSX.Element {
   );
 }
 
-/** Where a skill comes from, and who takes it unless everybody does. */
+/** Origin of a skill, and who takes it unless everybody does. */
 function SkillFacts({ skill }: { skill: WebSkill }): JSX.Element {
   const { path, replaces_upstream: isInstead, taken_by: takers, taken_by_more: more } = skill;
   const isLocal = path.startsWith('local/');

@@ -1,11 +1,11 @@
 import { get } from '../live/api.ts';
 import { useLoaded, useSeldom, type Loaded } from '../live/use-live.ts';
 
-/** Whatever is pushed may change what is shown, and seldom does. */
+/** Any push may change the shown list, and seldom does. */
 const LOAD_MS = 3000;
 
 /**
- * Loads something that is kept on the bus, and loads it again a while after something was pushed.
+ * Loads something from the bus, and loads it again a while after a push.
  *
  * @param path below `/api/`
  */

@@ -1,9 +1,8 @@
 /**
- * Keeps the focus from falling to the body. When the focused element is removed or becomes unusable,
- * as a button may that was just pressed, a neighbour gets the focus, or what was around it.
+ * Keeps the focus from falling to the body. When the focused element is removed or becomes unusable, as a button may
+ * that was just pressed, a neighbour gets the focus, or the element around it.
  *
- * @param main the part with the content of the view, whose heading gets the focus if nothing else is
- *   left
+ * @param main the part with the content of the view, whose heading gets the focus if nothing else is left
  * @returns ends this
  */
 export function keepFocus(main: HTMLElement): () => void {

@@ -31,7 +31,7 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];
 
-/** That something is stuck, or waits for what comes by itself. */
+/** Sign that something is stuck, or waits for something that comes automatically. */
 function Alarm({ now }: { now: WebNow }): JSX.Element {
   const isForYou = now.findings.some(({ kind }) => kind === 'act');
   return <span class={`stuck ${isForYou ? 'bad' : 'wait'}`}>{isForYou ? 'stuck' : 'waits'}</span>;

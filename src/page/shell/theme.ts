@@ -2,7 +2,7 @@ const KEY = 'crosstalk-theme';
 const TURNS = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof TURNS)[number];
 
-/** The theme that was chosen in this browser. */
+/** Returns the theme that was chosen in this browser. */
 export function chosenTheme(): Theme {
   try {
     return TURNS.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system';

@@ -1,7 +1,7 @@
 import type { WebChannel } from '../../api/api.ts';
 import type { Route } from '../route/route.ts';
 
-/** The window's title. */
+/** Returns the window's title. */
 export function titleOf(
   route: Route,
   channels: readonly WebChannel[] | undefined,

@@ -1,16 +1,16 @@
 import { useLayoutEffect } from 'preact/hooks';
 import { keepPlace, placeOf } from '../route/places.ts';
 
-/** What a reader does to scroll. */
+/** Events by which a reader scrolls. */
 const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
 /** The scrolling of parts, and keys that parts use for themselves, are noticed too. */
 const CAPTURE = { capture: true };
 
 /**
- * Scrolls a view, and the labelled parts in it, to where they were when this entry of the history
- * was left; a new entry begins at its top. What is loaded only later is waited for, until the reader
- * does something. Conversations remember the message that is read instead.
+ * Scrolls a view, and the labelled parts in it, to where they were when this entry of the history was left; a new
+ * entry starts at its top. Parts that load later are waited for, until the reader does something. Conversations
+ * remember the message that is read instead.
  */
 export function useScrollMemory(box: { current: HTMLElement | null }, entry: string): void {
   useLayoutEffect(() => {

@@ -29,7 +29,7 @@ export function Markdown({
   return <div class="md">{shownAll(nodes, { channel })}</div>;
 }
 
-/** Where a part of a text is. */
+/** Place of a part of a text. */
 interface Place {
   channel: string | undefined;
   /** Set in a link, where links of other kinds are only text: browsers follow one link alone. */
@@ -70,7 +70,7 @@ function shown(node: Node, place: Place): ComponentChildren {
     case 'fence':
       return <Code text={token.content} />;
     case 'heading_open':
-      // All headings are below the heading of the message, whatever level its writer chose.
+      // All headings are below the heading of the message, at any level that its writer chose.
       return (
         <h3 class={`md-${token.tag}`} dir="auto">
           {inside()}

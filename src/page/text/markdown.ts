@@ -15,8 +15,8 @@ reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 export const MARKDOWN_LIMIT = 200_000;
 
 /**
- * The tokens of a message's text; see markdown-it for their meaning. The colours that a command
- * printed for a terminal are left out.
+ * Returns the tokens of a message's text; see markdown-it for their meaning. The colours that a command printed for a
+ * terminal are left out.
  */
 export function tokensOf(text: string): Token[] {
   return reader.parse(withoutSequences(text), {});
@@ -49,8 +49,8 @@ export function treeOf(tokens: readonly Token[]): Node[] {
 const SCHEMES: readonly string[] = ['http:', 'https:', 'mailto:'];
 
 /**
- * The address a link of a message leads to, or undefined for one that is not followed: a link with
- * any scheme except http, https and mailto, and an address relative to this page.
+ * Returns the address a link of a message leads to, or undefined for one that is not followed: a link with any scheme
+ * except http, https and mailto, and an address relative to this page.
  */
 export function safeLink(href: string): string | undefined {
   let url: URL;

@@ -1,6 +1,6 @@
 import { tokensOf } from './markdown.ts';
 
-/** The words of a markdown text on one line, without its syntax: for links and excerpts. */
+/** Returns the words of a markdown text on one line, without its syntax: for links and excerpts. */
 export function plainOf(markdown: string): string {
   const parts = tokensOf(markdown).flatMap(({ type, content, children }) => {
     if (type === 'inline')

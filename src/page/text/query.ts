@@ -1,6 +1,6 @@
 import { JOINED, wordsIn } from '../../protocol/text/apart.ts';
 
-/** The query for words that are being typed: the last one may be incomplete. */
+/** Returns the query for words that are being typed: the last one may be incomplete. */
 export function queryOf(words: string): string {
   const trimmed = words.trimStart();
   const isOpen = /[\p{L}\p{N}]$/u.test(trimmed);

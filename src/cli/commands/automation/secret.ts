@@ -34,7 +34,7 @@ async function set(call: Call): Promise<number> {
   });
 }
 
-/** The value is no argument: whoever lists processes would see it. */
+/** Reads the value, which is not an argument: anybody who lists processes would see it. */
 async function valueOf({ io }: Call, name: string): Promise<string> {
   const piped = await io.readStdin();
   if (piped !== undefined) return piped;

@@ -99,7 +99,7 @@ function printCount(call: Call, { unread, questions }: Inbox): number {
   return print(call, { unread, questions }, () => String(count));
 }
 
-/** Says what the list leaves out. */
+/** Words the part that the list leaves out. */
 function conclude(call: Call, { entries, cut, questions }: Inbox): void {
   const only = flag(call, 'questions');
   if (entries.length === 0) note(call, only ? 'nobody asks you anything' : 'no messages');
@@ -125,7 +125,7 @@ function show(call: Call, entry: InboxEntry): void {
   );
 }
 
-/** One line of facts with the beginning of the text, and what may be answered, indented below it. */
+/** Words one line of facts with the beginning of the text, and the possible answers, indented below it. */
 function render({ io }: Call, entry: InboxEntry): string {
   const { relPath, message, verified, channel, unread, asks } = entry;
   const paint = painter(io);
@@ -152,7 +152,7 @@ function render({ io }: Call, entry: InboxEntry): string {
   return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
 }
 
-/** What is allowed with an approval, whole: the words above it are those of whoever asks. */
+/** Words the whole call that an approval permits: the words above it are those of the asker. */
 function permissionLines({ permission }: InboxEntry['message']): string[] {
   if (permission === undefined) return [];
   return [`${escapeInvisible(permission.tool)}: ${escapeInvisible(permission.input)}`];
@@ -163,7 +163,7 @@ function excerpt(paint: ReturnType<typeof painter>, words: string): string[] {
   return body(paint, [...lines, ...(cut ? ['…'] : [])].join('\n')).split('\n');
 }
 
-/** The beginning of a text, and whether it has more than is shown. */
+/** Returns the beginning of a text, and whether it has more than is shown. */
 function excerptLines(words: string): { lines: string[]; cut: boolean } {
   const { text: short, cut } = excerptOf(words, '', EXCERPT_BYTES);
   const lines = short.split('\n');

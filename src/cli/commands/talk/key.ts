@@ -140,7 +140,7 @@ async function pinOne(call: Call, context: Context): Promise<number> {
   return print(call, { pinned: proposed.pin }, () => `Pinned: ${name} ${proposed.pin.fingerprint}`);
 }
 
-/** Shows what would be pinned, and asks for it on a terminal. */
+/** Shows the key that would be pinned, and asks for it on a terminal. */
 async function agreed(
   { io, options }: Call,
   { pin: made, others, isClaimed }: Proposed,

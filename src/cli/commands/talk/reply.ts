@@ -74,7 +74,7 @@ async function isMeantAgain(call: Call, earlier: string): Promise<boolean> {
   return isYes(await ask(`you have answered this already, in ${earlier}; answer again? [y/N] `));
 }
 
-/** An option needs no text, so stdin is read only where it is asked for. */
+/** Returns the text. An option needs none, so stdin is read only where it is asked for. */
 async function bodyOf(call: Call): Promise<string> {
   const isChosen = text(call, 'option') !== undefined;
   const hasText = call.args[0] !== undefined || text(call, 'file') !== undefined;

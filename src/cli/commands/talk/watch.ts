@@ -87,9 +87,9 @@ function json(seen: Exclude<Seen, { kind: 'waits' }>): string {
   return `${JSON.stringify({ run: id, actor, ...said })}\n`;
 }
 
-/** The first column of a line that is ours; what runs print begins in the third. */
+/** First column of a line that is ours; the output of runs begins in the third. */
 const OURS = '── ';
-/** The first two columns of what a run printed or did. */
+/** First two columns of a line of a run's output or actions. */
 const MARKS = { out: '  ', says: '  ', err: '! ', fails: '✕ ', tool: '→ ' } as const;
 /** The most messages that a heading names. */
 const MAX_NAMED = 4;
@@ -99,7 +99,7 @@ type TranscriptHead = Shown['run'];
 type TranscriptLine = (Shown & { kind: 'line' })['line'];
 
 /**
- * What runs print, as lines for a terminal. Each line of a run is indented, so that nothing a run prints
+ * View of the output of runs, as lines for a terminal. Each line of a run is indented, so that nothing a run prints
  * can pass for a line of ours, and a heading says whose it is when that changes.
  */
 export class WatchedView {
@@ -114,14 +114,14 @@ export class WatchedView {
     this.#paint = paint;
   }
 
-  /** @returns what to print for it */
+  /** @returns the text to print for it */
   text(seen: Shown): string {
     const { run } = seen;
     if (seen.kind === 'run') return this.#ours(run, this.#beginning(seen.run, seen.live));
     if (seen.kind === 'cut') return this.#ours(run, `${this.#name(run)}  ${CUT_OFF}`);
     const { line } = seen;
     if (line.kind === 'end') return this.#ours(run, this.#ending(run, line));
-    // It ends the line of another run, so it comes first.
+    // The heading ends the line of another run, so it comes first.
     const heading = this.#speaker === run.id ? '' : this.#ours(run, this.#name(run));
     return heading + this.#said(line);
   }

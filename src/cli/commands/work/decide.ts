@@ -52,7 +52,7 @@ function run(call: Call): Promise<number> {
   return inTransport(call, (context) => decideHere(call, context, { message, decision, note }));
 }
 
-/** Shows a proposal, asks on a terminal, and decides on exactly what was shown. Returns the exit code. */
+/** Shows a proposal, asks on a terminal, and decides on exactly the shown text. Returns the exit code. */
 export async function decideHere(
   call: Call,
   context: Context,
@@ -92,7 +92,7 @@ export async function decideHere(
   );
 }
 
-/** What is decided on, with everything that could hide a part of it escaped. */
+/** Returns the text that is decided on, with everything that could hide a part of it escaped. */
 function shownText(proposal: ShownProposal): string {
   const { relPath, from, host, body, permission, ignored } = proposal;
   const who = escapeInvisible(host === undefined ? from : `${from}@${host}`);

@@ -18,7 +18,7 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-/** The server that the agent CLI of a run asks for permission, on this process's pipes. */
+/** Runs the server that the agent CLI of a run asks for permission, on this process's pipes. */
 async function run(call: Call): Promise<number> {
   const { io } = call;
   const chance = clockOf(io);
@@ -27,7 +27,7 @@ async function run(call: Call): Promise<number> {
     async (question, gone) => {
       const answer = await askPermission(io.agentMode, question, chance, gone);
       if (answer.behavior === 'deny') return answer;
-      // What was shown, and not what was asked: a person has seen nothing else.
+      // The shown input, and not the requested one: a person has seen nothing else.
       const updatedInput = JSON.parse(answer.input) as Record<string, unknown>;
       return { behavior: 'allow', updatedInput };
     },

@@ -84,7 +84,7 @@ function rows({ now }: Context, all: readonly ListedWorktree[]): string {
   );
 }
 
-/** What is in a copy, in a few words. */
+/** Words the content of a copy. */
 function state(one: ListedWorktree): string {
   if (one.problem !== undefined) return escapeInvisible(one.problem);
   return [
