@@ -121,6 +121,8 @@ export interface TalkFields {
   steers?: string;
   /** In an answer: the messages that were added to its run. */
   steered?: Steered[];
+  /** Set if of all hosts that serve its addressee, one takes it (pools.md). */
+  one?: true;
   /** The attached files. */
   files?: AttachedFile[];
   /** The JSON Schema that an answer to it has to fit, as JSON text. */
@@ -175,6 +177,7 @@ const READERS: Readers = {
   as_operator: isTrue,
   steers: (value) => (isRelPath(value) ? value : undefined),
   steered: steeredIn,
+  one: isTrue,
   files: filesIn,
   schema: schemaIn,
   json: isTrue,

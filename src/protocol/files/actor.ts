@@ -28,6 +28,8 @@ interface ProfileOptions {
   mcps?: McpServer[];
   /** `subjects`: its prompt lists the notes in force. */
   memories?: 'subjects';
+  /** `one`: of all hosts that serve it, one takes each task (pools.md). */
+  serve?: 'one';
   /** Number of earlier messages between it and the asker that a new thread contains; absent for none. */
   history?: number;
 }
@@ -64,7 +66,7 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
 
 function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
   const { wake = 'each', join_timeout: timeout, peers = 'all', skills, mcps: given } = fields;
-  const { memories = 'none', history: earlier } = fields;
+  const { memories = 'none', serve = 'all', history: earlier } = fields;
   const history = wholeIn(earlier, MAX_HISTORY);
   const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
   if (wake !== 'each' && wake !== 'all')
@@ -73,6 +75,8 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     problems.push(`peers is ${shown(peers)}, expected all or none`);
   if (memories !== 'none' && memories !== 'subjects')
     problems.push(`memories is ${shown(memories)}, expected subjects or none`);
+  if (serve !== 'one' && serve !== 'all')
+    problems.push(`serve is ${shown(serve)}, expected one or all`);
   const isSkills = Array.isArray(skills) && skills.every(isSkillName);
   if (skills !== undefined && !isSkills)
     problems.push(
@@ -95,6 +99,7 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     ...(isSkills && { skills }),
     ...(mcps.length > 0 && { mcps }),
     ...(memories === 'subjects' && { memories }),
+    ...(serve === 'one' && { serve }),
     ...(history !== undefined && { history }),
   };
 }

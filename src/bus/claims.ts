@@ -1,0 +1,123 @@
+import {
+  claimFolder,
+  claimPlace,
+  currentOf,
+  parseBeat,
+  parseClaim,
+  parseEnd,
+  type Beat,
+  type Claim,
+  type Claimed,
+  type ClaimEnd,
+} from '../protocol/claim.ts';
+import type { Transport } from '../transport/transport.ts';
+import { readHosts } from './host.ts';
+import { profileFiles, messageFile } from '../protocol/layout.ts';
+import { parseProfile } from '../protocol/files/actor.ts';
+
+/** The claims of a message at a tip. */
+export interface Claims {
+  /** Number of the current claim, from 1. */
+  n: number;
+  claim: Claim;
+  /** Object ids of the claims 1…n, in this order. */
+  oids: string[];
+  beat?: Beat;
+  /** Object id of the beat; null without one. */
+  beatOid: string | null;
+  end?: ClaimEnd;
+  /** Number of tries that are over: those that failed, and those whose lease ran out. */
+  attempts: number;
+}
+
+/** A claim that cannot be read takes the message too, for as long as a claim without a beat does. */
+const UNREADABLE: Claim = { host: '', run: '', lease: 15 * 60_000, at: '' };
+
+/** Returns the claims of a message at a commit; undefined if nobody has claimed it. It starts no process. */
+export async function claimsAt(
+  transport: Pick<Transport, 'objects' | 'list'>,
+  tip: string,
+  of: Claimed,
+): Promise<Claims | undefined> {
+  const { objects } = transport;
+  const claims = new Map<number, string>();
+  const beats = new Map<number, string>();
+  const ends = new Map<number, string>();
+  for (const { path, oid, type } of await transport.list(tip, [claimFolder(of)])) {
+    const place = claimPlace(path);
+    if (place === undefined || type !== 'blob') continue;
+    ({ claim: claims, beat: beats, end: ends })[place.kind].set(place.n, oid);
+  }
+  const n = currentOf(new Set(claims.keys()));
+  if (n === 0) return undefined;
+  const textOf = async (oid = ''): Promise<string> =>
+    (oid === '' ? undefined : (await objects.read(oid))?.content)?.toString('utf8') ?? '';
+  const endOf = async (at: number): Promise<ClaimEnd | undefined> => {
+    const oid = ends.get(at);
+    const parsed = oid === undefined ? undefined : parseEnd(await textOf(oid));
+    return parsed?.ok === true ? parsed.value : undefined;
+  };
+  let attempts = 0;
+  for (let at = 1; at <= n; at++) {
+    const end = at < n || ends.has(at) ? await endOf(at) : undefined;
+    const isOver = at < n || end !== undefined;
+    if (isOver && (end === undefined || end.attempted === true)) attempts++;
+  }
+  const claim = parseClaim(await textOf(claims.get(n)));
+  const beat = beats.has(n) ? parseBeat(await textOf(beats.get(n))) : undefined;
+  const end = await endOf(n);
+  return {
+    n,
+    claim: claim.ok ? claim.value : UNREADABLE,
+    oids: Array.from({ length: n }, (_, index) => claims.get(index + 1) ?? ''),
+    ...(beat?.ok === true && { beat: beat.value }),
+    beatOid: beats.get(n) ?? null,
+    ...(end !== undefined && { end }),
+    attempts,
+  };
+}
+
+/** Whether the hosts that serve an actor share its work, so that one of them takes each task. */
+export async function isPool(
+  { objects }: Pick<Transport, 'objects'>,
+  commit: string,
+  actor: string,
+): Promise<boolean> {
+  for (const path of profileFiles(actor)) {
+    const text = await objects.text(commit, path);
+    const profile = text === undefined ? undefined : parseProfile(text, actor);
+    if (profile?.ok === true) return profile.value.serve === 'one';
+  }
+  return false;
+}
+
+/**
+ * Returns the hosts that contend for a message by the tree of the commit that added it (pools.md): later changes
+ * count for later messages, so all hosts find the same.
+ *
+ * @param isOne whether the message itself asks for one host
+ * @returns undefined where each host that serves the actor runs it; empty if no host served the actor then, so
+ *   that any may
+ */
+export async function contendersFor(
+  transport: Transport,
+  tip: string,
+  { channel, relPath, actor }: Claimed,
+  isOne: boolean,
+): Promise<string[] | undefined> {
+  const path = messageFile(channel, relPath);
+  const added = await transport.git([
+    'log',
+    '--diff-filter=A',
+    '--format=%H',
+    '-1',
+    tip,
+    '--',
+    path,
+  ]);
+  const commit = added === '' ? tip : added;
+  if (!isOne && !(await isPool(transport, commit, actor))) return undefined;
+  return (await readHosts(transport, commit)).flatMap(({ result }) =>
+    result.ok && result.value.actors.has(actor) ? [result.value.alias] : [],
+  );
+}
