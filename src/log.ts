@@ -25,6 +25,8 @@ export type EventName =
   | 'message_malformed'
   | 'message_changed'
   | 'route_skipped'
+  | 'claimed'
+  | 'claim_lost'
   | 'dispatch_start'
   | 'dispatch_done'
   | 'dispatch_silent'

@@ -1,6 +1,7 @@
 import type { App } from '../bus/app.ts';
 import { hostname } from 'node:os';
 import { isOfRun } from './agent-mode.ts';
+import type { Requirement } from '../protocol/outgoing.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { Checkout } from '../bus/checkout.ts';
 import { MessageReader } from '../bus/message-reader.ts';
@@ -51,6 +52,8 @@ export interface Context extends Surroundings, App {
   };
   /** Whether another process follows the bus all the time, so that commands need not fetch. */
   isFollowed?: boolean;
+  /** For a request of a run: conditions on everything that it publishes. */
+  fence?: readonly Requirement[];
   /** Inside a dispatcher: passes an outbox entry to its publisher. */
   publish?: (id: string) => Promise<PublishOutcome>;
   /** Reports something to the operator that is not a result, as one line on stderr. */

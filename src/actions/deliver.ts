@@ -1,5 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { PublishOutcome } from '../bus/publisher.ts';
+import { fenced } from '../dispatcher/pools/fence.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk, type Commit } from '../protocol/outgoing.ts';
 import { saidSecrets } from '../protocol/text/secrets.ts';
@@ -50,7 +51,8 @@ export async function recordEntry(
   { allowSecret = false }: { allowSecret?: boolean } = {},
 ): Promise<void> {
   const { outbox, paths, screen } = context;
-  const entry = { id, commits: inBulk(commits), ...(allowSecret && { allowed: true as const }) };
+  const made = { id, commits: inBulk(commits), ...(allowSecret && { allowed: true as const }) };
+  const entry = fenced(made, { requires: context.fence ?? [], files: [] });
   const found = await screen.look(entry).catch(() => []);
   try {
     if (found.length > 0) await outbox.hold(entry, found, context.now().toISOString());

@@ -26,6 +26,8 @@ export interface Claims {
   /** Object id of the beat; null without one. */
   beatOid: string | null;
   end?: ClaimEnd;
+  /** Object id of the end; null without one. */
+  endOid: string | null;
   /** Number of tries that are over: those that failed, and those whose lease ran out. */
   attempts: number;
 }
@@ -73,6 +75,7 @@ export async function claimsAt(
     ...(beat?.ok === true && { beat: beat.value }),
     beatOid: beats.get(n) ?? null,
     ...(end !== undefined && { end }),
+    endOid: ends.get(n) ?? null,
     attempts,
   };
 }

@@ -92,7 +92,10 @@ export class Dispatcher {
    * or answers that have waited long enough for others.
    */
   nextStart(): Promise<Date | undefined> {
-    return firstDue([...this.#sources, this.joins], this.#engine.now());
+    const pools: Pick<DueSource, 'next'> = {
+      next: () => Promise.resolve(this.#engine.pools.next()),
+    };
+    return firstDue([...this.#sources, this.joins, pools], this.#engine.now());
   }
 
   get running(): Running[] {
@@ -125,6 +128,7 @@ export class Dispatcher {
     for (const push of told) this.#track(push);
     if (await this.#engine.guards.paused()) return;
     await this.#engine.guards.look();
+    await this.#engine.pools.look();
     await this.#steered.look(this.#jobs);
     const { mail } = this.#engine.stalled;
     for (const source of this.#sources)
@@ -189,7 +193,14 @@ export class Dispatcher {
     const tip = this.#engine.deliveries.mailboxes.scanned ?? '';
     const id = this.#engine.newId();
     const cancel = new AbortController();
-    const usual: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
+    const usual: Job = {
+      ...batch,
+      ...{ id, host, tier, tiers, tip, cancel: cancel.signal },
+      ...(fanIn !== undefined && { questions: fanIn.questions }),
+      abandon: () => {
+        cancel.abort();
+      },
+    };
     const job = atTheGate(this.#engine.gated, usual);
     if (tier.session === 'warm') job.steering = this.#steered.steeringOf(job);
     const facts = { actor, channel, tier: tier.name, messages };
@@ -198,10 +209,12 @@ export class Dispatcher {
     this.#engine.guards.begin(job);
     this.#fanIns.begin(fanIn, tip);
     let answered: string[] | undefined;
-    const working = work(this.#engine, job, letter).then(({ push, answers }) => {
-      if (push !== undefined) this.#track(push);
-      answered = answers;
-    });
+    const working = work(this.#engine, job, letter, this.#jobs.running.length).then(
+      ({ push, answers }) => {
+        if (push !== undefined) this.#track(push);
+        answered = answers;
+      },
+    );
     const done = working.finally(() => {
       this.#jobs.delete(job.id);
       this.#fanIns.end(fanIn, answered);

@@ -4,7 +4,7 @@ import { reasonOf } from '../errors.ts';
 import { HeldAnswerNotices } from './held-answer-notices.ts';
 import { passed } from '../crash-points.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
-import { outgoing } from '../protocol/outgoing.ts';
+import { outgoing, type Commit } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
@@ -126,7 +126,10 @@ class Notices {
         .digest('hex');
       return outgoing({ ...answer.message, failed }, answer.channel, host, suffix.slice(0, 16));
     });
-    const written = commits.map(({ commit }) => commit);
+    const last = commits.length - 1;
+    const written = commits.map(({ commit }, index) =>
+      letter.claim === undefined ? commit : behind(commit, letter.claim, index === last),
+    );
     const paths = written.flatMap(({ files }) => files.map(({ path }) => path));
     if (paths.length === 0 || (await this.#isTold(tip, paths))) return undefined;
     return { id: this.#engine.newId(), commits: written };
@@ -139,6 +142,16 @@ class Notices {
     const queued = new Set((await outbox.all()).flatMap(pathsOf));
     return paths.some((path) => standing.has(path) || queued.has(path));
   }
+}
+
+/** Returns the commit of a notice that is left out where another host has its mail. */
+function behind(
+  commit: Commit,
+  { requires, files }: NonNullable<DeadLetter['claim']>,
+  isLast: boolean,
+): Commit {
+  const more = isLast ? files : [];
+  return { ...commit, files: [...commit.files, ...more], requires, optional: true };
 }
 
 function pathsOf({ commits }: OutboxEntry): string[] {

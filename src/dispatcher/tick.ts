@@ -84,7 +84,7 @@ export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<
 
 /** Scans the added messages and delivers them to the actors of this host; returns their number. */
 async function takeIn(
-  { deliveries, hosts, dispatcher }: Dispatching,
+  { deliveries, hosts, dispatcher, pools }: Dispatching,
   news: FetchedTip,
 ): Promise<number> {
   const { tip, isNews } = news;
@@ -95,6 +95,7 @@ async function takeIn(
     const { alias, actors } = served.host;
     if (isNews && deliveries.mailboxes.awaitingContent().length > 0)
       await deliveries.readAgain(alias, tip);
+    await pools.follow(served.host, tip, scan, { isNews, since: () => deliveries.cursors() });
     if (served.isChanged) await deliveries.admit(alias, [...actors.keys()], tip, isNews);
   }
   await dispatcher.cancel();

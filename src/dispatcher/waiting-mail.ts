@@ -50,19 +50,22 @@ export class WaitingMail implements DueSource {
   }
 
   async *#dueIn(host: ActiveHost, waiting: MailboxMail): AsyncGenerator<Startable> {
-    const { deliveries, guards } = this.#engine;
+    const { deliveries, guards, pools } = this.#engine;
     const { mailboxes } = deliveries;
     const { actor, channel } = waiting;
     const tiers = host.actors.get(actor) ?? [];
     if (!tiers.some((tier) => this.#lanes.isFree(actor, tier))) return;
-    const messages = await lookedAt(waiting.messages, tiers, async (asked) => {
+    const looked = await lookedAt(waiting.messages, tiers, async (asked) => {
       for (const tier of tiersFor(tiers, [asked.name]))
         if (this.#lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
       return false;
     });
     const tip = mailboxes.scanned ?? '';
+    const messages = await pools.ready(tip, looked);
     const found = await this.#batches.of(tip, { actor, channel, messages });
-    for (const batch of found.flatMap((one) => apart(one, tiers))) {
+    for (const batch of found.flatMap((one) =>
+      apart(one, tiers, (delivery) => pools.isAlone(delivery)),
+    )) {
       const fanIn = this.#batches.fanInOf(batch);
       if (await this.#joins.holds(host.alias, tip, fanIn, batch)) continue;
       const order = tiersFor(
@@ -92,20 +95,26 @@ export class WaitingMail implements DueSource {
 }
 
 /**
- * Splits a batch for delivery: where a tier has a gate each new task is planned for itself, so that nobody decides on
+ * Splits a batch for delivery: a message that one host takes is alone, as its claim is for it; where a tier has a gate each new task is planned for itself, so that nobody decides on
  * somebody else's task; and where one keeps sessions no two threads share one. As a batch is one conversation, its
  * questions are in one old thread, or each of them starts a thread.
  */
-function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
+function apart(
+  batch: Delivery[],
+  tiers: readonly Tier[],
+  isAlone: (delivery: Delivery) => boolean,
+): Delivery[][] {
   const isGated = tiers.some(({ gate }) => gate !== undefined);
-  if (!isGated && tiers.every(({ session }) => session === undefined)) return [batch];
+  const isWhole = !isGated && tiers.every(({ session }) => session === undefined);
+  if (isWhole && !batch.some(isAlone)) return [batch];
   const tasks = batch.filter(({ message }) => isQuestion(message));
   const others = batch.filter((one) => !tasks.includes(one));
   const byPath = new Map(tasks.map((one) => [one.relPath, one]));
   const groups = new Map<string, Delivery[]>();
   for (const one of tasks) {
     const first = steeredBy(one, byPath);
-    const name = isGated || isFirst(first) ? first.relPath : 'in the old thread';
+    const isOwn = isGated || isAlone(first) || (!isWhole && isFirst(first));
+    const name = isOwn ? first.relPath : 'together';
     groups.set(name, [...(groups.get(name) ?? []), one]);
   }
   return [...groups.values(), ...(others.length > 0 ? [others] : [])];

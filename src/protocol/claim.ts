@@ -1,4 +1,4 @@
-import { isChannelId, isName, isRelPath, type MessageRef } from './layout.ts';
+import { CLAIMS, isChannelId, isName, isRelPath, type MessageRef } from './layout.ts';
 import { parseDocumentText, formatDocument, type HeaderFields } from './text/frontmatter.ts';
 import { parsed, unreadable, type Parsed } from './text/result.ts';
 import { utcOf } from './text/times.ts';
@@ -7,9 +7,6 @@ import { utcOf } from './text/times.ts';
  * Claims (pools.md): by a claim exactly one of several hosts takes a message. A claim is a file that never changes,
  * so that `git push` decides who has it; its beat beside it is replaced, and its end settles it.
  */
-
-/** Folder of all claims. */
-export const CLAIMS = 'data/claims';
 
 /** A message in the mailbox of an actor: what a claim is for. */
 export interface Claimed extends MessageRef {
@@ -33,7 +30,7 @@ export interface Beat {
   run: string;
   /** Milliseconds until the next one is due, if it differs from the claim's: while the thread waits for others. */
   lease?: number;
-  /** What it waits for, if nothing runs: `true` if only its own host can go on. */
+  /** Set while nothing runs and the thread waits for others: only its own host goes on with it. */
   waits?: true;
   at: string;
 }

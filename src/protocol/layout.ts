@@ -15,6 +15,8 @@ export const MEMORIES = 'data/memories';
 export const SCHEDULES = 'local/schedules';
 export const SUBSCRIPTIONS = 'local/subscriptions';
 export const FILES = 'data/files';
+/** Claims of messages, by which one of several hosts takes each (pools.md). */
+export const CLAIMS = 'data/claims';
 const EVENTS = 'data/events';
 export const HOST_REPORTS = 'data/hosts';
 
@@ -25,7 +27,7 @@ export const HOST_REPORTS = 'data/hosts';
 export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
 export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
 /** Folders of a transport that a checkout does not show. */
-export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', EVENTS, HOST_REPORTS];
+export const HIDDEN_FOLDERS: readonly string[] = [FILES, CLAIMS, EVENTS, HOST_REPORTS];
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
@@ -108,6 +110,7 @@ const SHIPPED_SKILL = /^upstream\/skills\/[a-z0-9-]+$/;
 export function folderUse(path: string): 'enter' | 'name' | 'skip' {
   if (OURS.has(path) || SHIPPED_SKILL.test(path)) return 'enter';
   if (path.startsWith(`${UPSTREAM}/`)) return 'name';
+  if (path === CLAIMS || path.startsWith(`${CLAIMS}/`)) return 'enter';
   if (!path.startsWith(`${CHANNELS}/`)) return 'skip';
   const [id = '', ...dated] = path.slice(CHANNELS.length + 1).split('/');
   return isChannelId(id) && dated.every((name, level) => DATED[level]?.test(name) === true)

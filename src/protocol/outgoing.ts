@@ -102,6 +102,8 @@ export interface Requirement {
   path: string;
   /** The id of the file's content; null if the file must not exist. */
   oid: string | null;
+  /** Whether the file may be gone as well. */
+  orAbsent?: true;
 }
 
 /** A file of any bytes, such as an attached one: its bytes are stored elsewhere until they are in git. */

@@ -1,4 +1,5 @@
 import { Rows } from '../store/rows.ts';
+import type { Requirement } from '../protocol/outgoing.ts';
 import { Store } from '../store/store.ts';
 
 type FailureReason =
@@ -57,6 +58,11 @@ export interface DeadLetter {
   attempts_allowed?: number;
   first_failed_at: string;
   last_failed_at: string;
+  /** Conditions and files of claims with which its notice is published, where one of several hosts has its mail. */
+  claim?: {
+    requires: readonly Requirement[];
+    files: readonly { path: string; content: string }[];
+  };
   /** Time of the next retry; absent once it is quarantined. */
   next_retry_at?: string;
 }

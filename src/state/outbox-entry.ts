@@ -105,6 +105,7 @@ function isBlob(value: unknown): boolean {
 
 function isRequirement(value: unknown): boolean {
   if (!isRecord(value)) return false;
-  const { path, oid } = value;
-  return typeof path === 'string' && (oid === null || typeof oid === 'string');
+  const { path, oid, orAbsent } = value;
+  const isFlag = orAbsent === undefined || orAbsent === true;
+  return typeof path === 'string' && (oid === null || typeof oid === 'string') && isFlag;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blob, Commit } from '../protocol/outgoing.ts';
-import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
+import { CHANNELS, CLAIMS, MEMORIES } from '../protocol/layout.ts';
 import { Seal } from '../store/seal.ts';
 import { number, text, type Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
@@ -12,6 +12,9 @@ const MOST = 100_000;
 const AT_A_TIME = 1000;
 /** Maximum number of commits that are remembered for one file. */
 const MOST_TIPS = 8;
+
+/** Folders whose files come back after history was set back; of claims, the ends with their answers. */
+const KEPT = [CHANNELS, MEMORIES, CLAIMS];
 
 /** The record of a file that this machine has written. */
 export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
@@ -51,7 +54,7 @@ export class Written {
       .map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
     for (const { at, author, subject, files } of commits)
       for (const { path, content } of files) {
-        if (!path.startsWith(`${CHANNELS}/`) && !path.startsWith(`${MEMORIES}/`)) continue;
+        if (!KEPT.some((folder) => path.startsWith(`${folder}/`))) continue;
         const said = { at, author, subject, blobs, ...(delivery && { delivery }) };
         const value = this.#seal.close(path, { digest: digestOf(content), ...said, tips: [] });
         database.run('INSERT OR REPLACE INTO written (path, value) VALUES (?, ?)', path, value);

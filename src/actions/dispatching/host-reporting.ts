@@ -14,6 +14,7 @@ import type { Running } from '../../dispatcher/jobs.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { type Context, isOff } from '../context.ts';
 import { type Expected } from '../../bus/expected.ts';
+import type { ClaimQueue } from '../../dispatcher/pools/claim-queue.ts';
 import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import { type Log } from '../../log.ts';
@@ -141,11 +142,11 @@ export function publisherOf(
   deliveries: Deliveries,
   expected: Expected,
   log: Log,
-  reporting: Pick<HostReporting, 'beside'>,
+  { reporting, queue }: { reporting: Pick<HostReporting, 'beside'>; queue: ClaimQueue },
 ): Publisher {
-  const { outbox, paths } = context;
+  const { paths } = context;
   const publisher = new Publisher({
-    outbox,
+    outbox: queue,
     lookForSecrets: (entry) => context.screen.look(entry),
     expected,
     publish: publishing(context),

@@ -3,6 +3,8 @@ import { Expected } from '../../bus/expected.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
+import { ClaimQueue } from '../../dispatcher/pools/claim-queue.ts';
+import { Pools } from '../../dispatcher/pools/pools.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
 import { MissingParents } from '../../dispatcher/intake/missing-parents.ts';
 import type { Dispatching } from '../../dispatcher/tick.ts';
@@ -80,7 +82,13 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const { deliveries, lacking } = intakeOf(app, choices, expected);
   const hosts = hostFileOf(context, choices);
   const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running);
-  const publisher = publisherOf(context, deliveries, expected, log, reporting);
+  const queue = new ClaimQueue(app.outbox);
+  const publisher = publisherOf(context, deliveries, expected, log, { reporting, queue });
+  const lease = (): number => claimLease(context.env);
+  const pools = new Pools({ app, publisher, queue, deliveries, lease });
+  publisher.events.on('held', (entry) => {
+    void pools.heldBack(entry).catch(() => undefined);
+  });
   const links = new ChannelLinks(transport, reader);
   const records = new ScheduleRecords(paths.root);
   const files = new SubscriptionFiles(transport);
@@ -106,6 +114,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     transcribing: transcribingOf(app),
     sessions: sessionsOf(app),
     permissions: permissionsOf(app, publisher, links),
+    pools,
     serveRun: (...asked) => serveRun(context, serving, ...asked),
     unrecorded: new ErrorTracker(now),
     stalled: new StalledJobs(now, log),
@@ -135,6 +144,13 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     }),
     mayRead: () => permission(context.budget)('read'),
   };
+}
+
+/** Milliseconds of a lease, unless a setting says otherwise. */
+const LEASE_MS = 15 * 60_000;
+
+function claimLease({ CROSSTALK_TEST_LEASE: test }: NodeJS.ProcessEnv): number {
+  return test === undefined ? LEASE_MS : Number(test) || LEASE_MS;
 }
 
 /** Creates the part that turns messages into deliveries. */

@@ -1,6 +1,7 @@
 import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
+import { fenceOf } from '../../dispatcher/pools/fence.ts';
 import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import type { Handling, RunFacts } from '../../dispatcher/run/endpoint.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
@@ -62,6 +63,7 @@ export async function serveRun(
       ...reproducible(marks),
       env: withoutOurs(context.env),
       dispatch: dispatchOf(run),
+      fence: fenceOf(run.claims ?? []),
       publish,
       note: (line) => {
         notes.push(line);

@@ -91,6 +91,11 @@ export class Deliveries {
     passed('scanned');
   }
 
+  /** Returns the commits up to which the actors' mail was looked at before this start. */
+  async cursors(): Promise<string[]> {
+    return [...(await this.#app.cursors.load()).values()].map(({ through }) => through);
+  }
+
   /** Returns the tips that the bus had before this process asked it. */
   async #tipsBefore(tip: string): Promise<string[]> {
     const seen = await this.#app.cursors.newestSeen();

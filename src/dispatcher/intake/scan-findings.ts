@@ -40,6 +40,8 @@ export interface Scan {
   skipped: (MessageRef & { actor: string })[];
   /** Whether files changed that configure runs: hosts, profiles, upstream. */
   configured: boolean;
+  /** Paths of files of claims that were added or changed. */
+  claims: string[];
   added: number;
 }
 
@@ -54,6 +56,7 @@ export function emptyScan(): Scan {
     removed: [],
     skipped: [],
     configured: false,
+    claims: [],
     added: 0,
   };
 }

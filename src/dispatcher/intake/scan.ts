@@ -1,4 +1,4 @@
-import { type MessageRef, CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
+import { type MessageRef, CHANNELS, messageFile, placeOf, CLAIMS } from '../../protocol/layout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { activation } from '../../protocol/activation.ts';
 import { UNREAD, type Delivery } from '../../protocol/mailbox.ts';
@@ -59,7 +59,8 @@ export async function scanAdded(
   for await (const changes of sources.transport.changes(from, to)) {
     for (const change of changes) {
       const { kind } = placeOf(change.path);
-      if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
+      if (change.path.startsWith(`${CLAIMS}/`)) scan.claims.push(change.path);
+      else if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
       else if (change.status === 'A') files.push(change);
       else if (kind === 'message') {
         const { path, status } = change;

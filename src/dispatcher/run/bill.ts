@@ -117,7 +117,11 @@ export function endingOf(ended: JobResult | undefined): RunEnding {
   if (ended === undefined) return 'interrupted';
   const { kind } = ended;
   if (kind === 'planned') return 'answered';
-  return kind === 'gone' || kind === 'unread' || kind === 'parked' || kind === 'over_budget'
+  return kind === 'gone' ||
+    kind === 'taken' ||
+    kind === 'unread' ||
+    kind === 'parked' ||
+    kind === 'over_budget'
     ? 'interrupted'
     : kind;
 }

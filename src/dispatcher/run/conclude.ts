@@ -56,7 +56,7 @@ export async function conclude(
       absent,
     };
   return silenceIsFine(job, now)
-    ? { kind: 'silent', result, lacking, absent }
+    ? { kind: 'silent', result, lacking, absent, ...(waitsForOthers(job, now) && { waits: true }) }
     : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
 }
 
@@ -219,13 +219,18 @@ function withSession({ channel, message }: Placed, session: SessionKind): Placed
   return { channel, message: { ...message, extra: { ...message.extra, session } } };
 }
 
+/** Whether a peer owes its part of the work, or the asker was asked back. */
+function waitsForOthers({ actor }: Pick<Job, 'actor'>, now: Now): boolean {
+  return stillAwaits(actor, now) || awaitsAsker(actor, questionsOf(actor, now), now.channel);
+}
+
 function silenceIsFine({ actor }: Job, now: Now): boolean {
   const questions = questionsOf(actor, now);
   return mayBeSilent({
     openQuestions: questions.length,
     batchSize: now.batch.length,
     sentDuringRun: now.sent,
-    awaitsPeers: stillAwaits(actor, now) || awaitsAsker(actor, questions, now.channel),
+    awaitsPeers: waitsForOthers({ actor }, now),
     answeredBefore: questions.every((question) => now.answered.has(question)),
   });
 }

@@ -10,6 +10,7 @@ import {
 } from '../../state/run-directory.ts';
 import { clearSessionDirectory, makeTurnDirectory } from '../../state/sessions/agent-sessions.ts';
 import type { Log } from '../../log.ts';
+import type { OwnClaim } from '../pools/fence.ts';
 import type { PermissionAnswer } from '../permission/run-permission.ts';
 import { aborted } from '../../wait.ts';
 import { listen } from '../socket/wake.ts';
@@ -25,6 +26,8 @@ export interface RunFacts {
   messages: readonly string[];
   /** The commit at which the batch was read; absent in records of earlier versions. */
   tip?: string | undefined;
+  /** Claims behind which it publishes. */
+  claims?: readonly OwnClaim[];
   /** Aborted when its message was cancelled: then it sends nothing more. */
   cancel?: AbortSignal;
 }

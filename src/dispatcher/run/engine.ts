@@ -9,6 +9,7 @@ import type { Gated } from '../gates/gated.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { MissingParents } from '../intake/missing-parents.ts';
 import type { Permissions } from '../permission/permissions.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { ServeRun } from './endpoint.ts';
@@ -32,6 +33,8 @@ export interface Engine extends DispatcherApp {
   transcribing: Transcribing;
   sessions: Sessions;
   permissions: Permissions;
+  /** Claims of mail that one of several hosts takes. */
+  pools: Pools;
   /** Carries out the request of a run. */
   serveRun: ServeRun;
   /** Outcomes, by dispatch id, that could not be written to disk yet. */

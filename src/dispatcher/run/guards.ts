@@ -187,7 +187,8 @@ export class Guards {
   async learn(job: Job, result: JobResult): Promise<void> {
     const started = this.#starts.get(job.id);
     // Else mail that another tier takes, or that waits, would use up the hourly limit of this one.
-    if (result.kind === 'over_budget' && started !== undefined)
+    const isUnused = result.kind === 'over_budget' || result.kind === 'taken';
+    if (isUnused && started !== undefined)
       await this.#budget.takeBack(job.actor, job.tier.name, started);
     const hold = await this.#refusals.learn(job, result);
     if (hold === undefined || result.kind !== 'refused') return;

@@ -7,6 +7,7 @@ import type { LogFields } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { Spent } from './budgets.ts';
+import type { OwnClaim } from '../pools/fence.ts';
 import type { RunSteering } from '../steering/run-steering.ts';
 import { accountOf } from '../../agents/agents.ts';
 import { misconfigurationOf } from '../../agents/misconfigured.ts';
@@ -41,6 +42,12 @@ export interface Job {
   plans?: boolean;
   /** The gate of a plan that was approved, which it does now. */
   approval?: Gate;
+  /** Open questions behind the answers of peers that it is for, as `<channel id>/<relPath>`. */
+  questions?: readonly string[];
+  /** Claims behind which it publishes; absent where none is needed. */
+  claims?: readonly OwnClaim[];
+  /** Ends its run, as another host has its mail. */
+  abandon?: () => void;
   /** Aborted when its message was cancelled. */
   cancel: AbortSignal;
   /** Steering while it is under way; absent where its tier keeps no process. */
@@ -62,8 +69,17 @@ export type JobResult =
       lacking: string[];
       absent?: string[];
     }
-  | { kind: 'silent'; result: InvocationResult; lacking: string[]; absent?: string[] }
+  | {
+      kind: 'silent';
+      result: InvocationResult;
+      lacking: string[];
+      absent?: string[];
+      /** Whether its question is open still, and waits for others. */
+      waits?: true;
+    }
   | { kind: 'stopped' }
+  /** Nothing ran, because another host has its mail, or has dealt with it (`isOver`). */
+  | { kind: 'taken'; isOver: boolean }
   | { kind: 'gone'; absent?: string[] }
   /**
    * Nothing ran, because content of the batch's messages, or of messages they answer, is missing
@@ -175,15 +191,19 @@ interface After {
   next?: { failures: number };
 }
 
-/** @param isHopeless whether another attempt in the same tier would fail as this one did */
+/**
+ * @param isHopeless whether another attempt in the same tier would fail as this one did
+ * @param elsewhere number of failed attempts on all hosts before
+ */
 export function afterFailure(
   { tier, tiers }: Pick<Job, 'tier' | 'tiers'>,
   previous: DeadLetter | undefined,
   isHopeless: boolean,
   reason: DeadLetter['reason'],
+  elsewhere = 0,
 ): After {
   const before = failuresOf(tiers, previous);
-  const counted = failuresIn(before, tier) + 1;
+  const counted = Math.max(failuresIn(before, tier), elsewhere) + 1;
   const most = failuresAllowed(tiers, tier);
   const failures = { ...before, [tier.name]: isHopeless ? Math.max(counted, most) : counted };
   // A problem of a schema exists in every tier, and an asker whom one tier refuses is not admitted by another.

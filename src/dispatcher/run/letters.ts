@@ -36,10 +36,12 @@ function failedLetter(
 ): DeadLetter {
   const { failure, result } = ended;
   const at = now();
-  const counted = (previous?.attempts_since_release ?? 0) + 1;
+  // Tries on other hosts count too.
+  const elsewhere = Math.max(0, ...(job.claims ?? []).map(({ attempts: made }) => made));
+  const counted = Math.max(previous?.attempts_since_release ?? 0, elsewhere) + 1;
   const isConcerned = failure.only?.some((relPath) => messages.includes(relPath)) ?? true;
   const hopeless = isConcerned && isPermanent(ended, previous);
-  const after = afterFailure(job, previous, hopeless, failure.reason);
+  const after = afterFailure(job, previous, hopeless, failure.reason, elsewhere);
   const quarantined = after.next === undefined;
   const wait = retryDelay(after.next?.failures ?? 0, job.tier.retryDelay, random());
   const next = new Date(at.getTime() + wait);

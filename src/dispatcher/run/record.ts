@@ -9,9 +9,11 @@ import { putOutcome, type Outcome } from '../../state/outcomes/kept-outcomes.ts'
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
 import { sayFired, type FollowUp } from '../automation/subscriptions.ts';
+import { fenced, type Ending, type OwnClaim } from '../pools/fence.ts';
+import type { Placed } from '../../protocol/reply.ts';
 import type { Job, JobResult } from './job.ts';
 import { recordPlan } from './plan.ts';
-import { messageFile } from '../../protocol/layout.ts';
+import { messageFile, refFrom } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 
 /**
@@ -56,16 +58,26 @@ export async function recordRun(
     await engine.runs.end(job.id);
     await engine.interruptions.clear(actor, channel, messages);
   };
+  const claims = job.claims ?? [];
+  /** Ends the claims of the job alone; before its record, as a crash in between repeats both. */
+  const release = async (ending: Ending | 'waits'): Promise<void> => {
+    await engine.pools.end(claims, () => ending).catch(noted);
+  };
   const settled = (): Promise<void> => engine.deliveries.settle(actor, channel, messages);
   // Nothing ran, so nothing of it is stored.
   const put = (failure: DeadLetter[]) => () => putOutcome(engine, { failure });
   switch (outcome.kind) {
     case 'answered': {
-      const entry = await insist(engine, job.id, () =>
+      const made = await insist(engine, job.id, () =>
         answerEntry(engine, job, outcome.answers, letter),
       );
+      const endingOf = (claim: OwnClaim): Ending | 'waits' =>
+        isAnswered(claim, outcome.answers) ? { end: 'answered' } : 'waits';
+      const step = engine.pools.closing(claims, endingOf);
+      const entry = { ...made, entry: fenced(made.entry, step) };
       await record(engine, job.id, { answer: entry.entry });
       engine.publisher.expected.add(entry.entry);
+      await engine.pools.over(claims, endingOf).catch(noted);
       passed('output_recorded');
       engine.log('reply_queued', { ...facts, replies: entry.relPaths });
       for (const task of entry.tasks) sayFired(engine.log, task);
@@ -77,6 +89,8 @@ export async function recordRun(
       };
     }
     case 'gone': {
+      const isAbsent = (outcome.absent ?? []).length > 0;
+      await release({ end: isAbsent ? 'released' : 'silent' });
       const forgotten = async () => letter && engine.deadLetters.remove(letter.id);
       // A missing message may come back, so do not record that the actor is done with it.
       await afterwards(() => engine.deliveries.leave(actor, channel, messages), forgotten, ended);
@@ -84,6 +98,7 @@ export async function recordRun(
     }
     case 'silent': {
       const silence = { actor, channel, messages };
+      await release(outcome.waits === true ? 'waits' : { end: 'silent' });
       await record(engine, job.id, { silence, ...(letter && { letter: letter.id }) });
       await afterwards(settled, ended);
       engine.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });
@@ -92,14 +107,19 @@ export async function recordRun(
       return {};
     }
     case 'unread':
+      await release({ end: 'released' });
       engine.log('dispatch_held', { ...facts, unread: outcome.messages });
       if (letter !== undefined) await insist(engine, job.id, put([postponed(engine, letter)]));
       mailboxes.awaitContent(actor, channel, outcome.messages);
       mailboxes.giveBack(actor, channel, messages);
       return {};
     case 'parked': {
-      const parked = parkedLetter(engine, job, outcome);
+      const parked = {
+        ...parkedLetter(engine, job, outcome),
+        ...closed(engine, claims, { end: 'held' }),
+      };
       await insist(engine, job.id, put([parked]));
+      await engine.pools.over(claims, () => ({ end: 'held' })).catch(noted);
       const { id, reason, detail } = parked;
       engine.log('parked', { id, actor, channel, messages, reason, detail });
       await afterwards(settled);
@@ -109,6 +129,7 @@ export async function recordRun(
       const entry = await recordPlan(engine, job, outcome, (plan) =>
         record(engine, job.id, { plan }),
       );
+      await release('waits');
       mailboxes.giveBack(actor, channel, messages);
       await afterwards(ended);
       return { push: engine.publisher.publish(entry).then(() => undefined) };
@@ -126,14 +147,24 @@ export async function recordRun(
       }
       const held =
         spent && engine.guards.budgets.hold(job, spent, { told, letter: letter?.id }).catch(noted);
+      await release({ end: 'released' });
       if (spent !== undefined) engine.log('parked', { ...facts, ...spent });
       mailboxes.giveBack(actor, channel, messages);
       await held;
       await afterwards(ended);
       return { push: Promise.all(pushes).then(() => undefined) };
     }
+    case 'taken': {
+      // A retry is looked at again; the letter of what another host has answered is of no use.
+      const forgotten = async () => letter && engine.deadLetters.remove(letter.id);
+      const later = async () => letter && engine.deadLetters.put(postponed(engine, letter));
+      mailboxes.giveBack(actor, channel, messages);
+      await afterwards(outcome.isOver ? forgotten : later, ended);
+      return {};
+    }
     case 'stopped':
     case 'refused':
+      await release({ end: 'released' });
       mailboxes.giveBack(actor, channel, messages); // A refused retry's letter stays due and held.
       await afterwards(ended);
       return {};
@@ -141,8 +172,15 @@ export async function recordRun(
       const { failure, result } = outcome;
       const { reason, detail } = failure;
       engine.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
-      const letters = failedLetters(engine, job, outcome, letter);
+      const written = failedLetters(engine, job, outcome, letter);
+      const next = written.find(({ state }) => state === 'retrying')?.next_retry_at;
+      const isLast = next === undefined;
+      const letters = isLast
+        ? written.map((one) => ({ ...one, ...closed(engine, claims, { end: 'failed' }) }))
+        : written;
+      if (!isLast) await release({ end: 'released', attempted: true, notBefore: next });
       await record(engine, job.id, { failure: letters });
+      if (isLast) await engine.pools.over(claims, () => ({ end: 'failed' })).catch(noted);
       for (const written of letters) sayFailed(engine.log, written);
       // A delivery that is tried again is not settled: it may be off the bus by then, and come back.
       const isOver = letters.every(({ state }) => state !== 'retrying');
@@ -152,6 +190,23 @@ export async function recordRun(
       return {};
     }
   }
+}
+
+/** Whether answers settle a claimed message, not just in the meantime. */
+function isAnswered({ channel, relPath }: OwnClaim, answers: readonly Placed[]): boolean {
+  return answers.some(
+    ({ channel: home, message: { re, interim } }) =>
+      interim !== true && re.includes(refFrom(home, channel, relPath)),
+  );
+}
+
+/** Returns what the notice about a letter publishes for the claims of its run. */
+function closed(
+  engine: Engine,
+  claims: readonly OwnClaim[],
+  ending: Ending,
+): Pick<DeadLetter, 'claim'> {
+  return claims.length === 0 ? {} : { claim: engine.pools.closing(claims, () => ending) };
 }
 
 /** Thrown when the dispatcher ends, so that the next one finds the results of a run that the state has not taken. */

@@ -17,6 +17,8 @@ const LOOKS = 10;
 /**
  * Carries out one job, from its run to its record; never rejects.
  *
+ * Mail that one of several hosts takes is claimed first. If another host has it, nothing runs.
+ *
  * Messages that were not on the bus where the batch was read (because the branch was set back) leave their mailbox at
  * once, together with the look at the scanned messages: a scan that finds them back makes them deliverable again only
  * if they are settled. If the scan has moved on, it may have found them already, so they go back to the mailbox and
@@ -26,13 +28,16 @@ export async function work(
   engine: Engine,
   job: Job,
   letter: DeadLetter | undefined,
+  running: number,
 ): Promise<Recorded> {
   const { deliveries, log } = engine;
   const { mailboxes } = deliveries;
   const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
   engine.lacking.begin(batch);
   try {
-    const outcome = await runJob(engine, job, letter);
+    const won = await engine.pools.claim(job, running, letter?.attempts_since_release === 0);
+    if (won.ok && won.claims.length > 0) job.claims = won.claims;
+    const outcome = won.ok ? await runJob(engine, job, letter) : untaken(won);
     await beside(engine, job, () => engine.guards.learn(job, outcome));
     const absent = 'absent' in outcome ? outcome.absent : [];
     const isMoved = mailboxes.scanned !== job.tip;
@@ -76,6 +81,11 @@ export async function work(
     await sleep(BROKEN_WAIT_MS, undefined, { signal: engine.stop.signal }).catch(() => undefined);
     return {};
   }
+}
+
+/** Returns the result of a job whose mail another host has. */
+function untaken({ isOver }: { isOver: boolean }): JobResult {
+  return { kind: 'taken', isOver };
 }
 
 /** Whether nothing is to be done any more with an approval: a failed run may be made again by it. */

@@ -62,9 +62,9 @@ async function unmet(
       path: lost.path,
       reason: `the bytes of ${lost.path} are not in the outbox any more, or are not what was attached; send the message again`,
     };
-  for (const { path, oid } of requires) {
+  for (const { path, oid, orAbsent } of requires) {
     const there = await standing.oidAt(path);
-    if (there !== oid) return { path, reason: unmetReason({ path, oid }, there) };
+    if (there !== oid && !(orAbsent === true && there === null)) return { path, reason: unmetReason({ path, oid }, there) };
   }
   return undefined;
 }

@@ -1,0 +1,101 @@
+import {
+  beatFile,
+  claimFile,
+  endFile,
+  formatBeat,
+  formatEnd,
+  type Claimed,
+  type ClaimEnding,
+} from '../../protocol/claim.ts';
+import { authorOf, type Commit, type Requirement } from '../../protocol/outgoing.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
+
+/** A claim of this process, which the remote's tip has shown. */
+export interface OwnClaim extends Claimed {
+  host: string;
+  n: number;
+  /** Object ids of the claims 1…n. */
+  oids: readonly string[];
+  run: string;
+  /** Number of tries before this one. */
+  attempts: number;
+}
+
+/** What a claim adds to what is published for its run: conditions, and files that go with the last commit. */
+export interface ClaimStep {
+  requires: readonly Requirement[];
+  files: readonly { path: string; content: string }[];
+}
+
+/** Time between beats of a thread that waits for others, times three, in milliseconds. */
+export const WAITING_LEASE_MS = 12 * 3_600_000;
+
+/**
+ * Returns the conditions on what a run publishes (pools.md, the fence): its claim is the current one, and has no end.
+ * A history that was set back may have lost the claim; then no other may stand in its place.
+ */
+export function fenceOf(claims: readonly OwnClaim[]): Requirement[] {
+  return claims.flatMap((of) => [
+    ...of.oids.map((oid, index) => ({
+      path: claimFile(of, index + 1),
+      oid,
+      orAbsent: true as const,
+    })),
+    { path: claimFile(of, of.n + 1), oid: null },
+    { path: endFile(of, of.n), oid: null },
+  ]);
+}
+
+/** The ending of a claim, with what is known of it. */
+export interface Ending {
+  end: ClaimEnding;
+  attempted?: true;
+  /** ISO 8601 UTC. */
+  notBefore?: string;
+}
+
+/** Returns the file that ends a claim. */
+export function endingFile(
+  of: OwnClaim,
+  ending: Ending,
+  at: string,
+): { path: string; content: string } {
+  return { path: endFile(of, of.n), content: formatEnd({ ...ending, run: of.run, at }) };
+}
+
+/** Returns the file of a beat of a claim whose thread waits for others. */
+export function waitingFile(of: OwnClaim, at: string): { path: string; content: string } {
+  const beat = { run: of.run, lease: WAITING_LEASE_MS, waits: true as const, at };
+  return { path: beatFile(of, of.n), content: formatBeat(beat) };
+}
+
+/** Returns a commit of claims' files alone, which is left out where its conditions do not hold. */
+export function claimCommit(
+  host: string,
+  at: string,
+  subject: string,
+  { requires, files }: ClaimStep,
+): Commit {
+  return {
+    at,
+    author: authorOf(host, host),
+    subject: `crosstalk: ${subject}`,
+    files: [...files],
+    requires,
+    optional: true,
+  };
+}
+
+/** Returns an entry whose first commit is made only behind the fence, and whose last one ends the claims. */
+export function fenced(entry: OutboxEntry, { requires, files }: ClaimStep): OutboxEntry {
+  if (requires.length === 0 && files.length === 0) return entry;
+  const last = entry.commits.length - 1;
+  return {
+    ...entry,
+    commits: entry.commits.map((commit, index) => ({
+      ...commit,
+      ...(index === 0 && { requires: [...(commit.requires ?? []), ...requires] }),
+      ...(index === last && { files: [...commit.files, ...files] }),
+    })),
+  };
+}
