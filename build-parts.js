@@ -124,7 +124,7 @@ async function restCommands(options) {
   const found = new Set();
   const setup = ({ onResolve }) => {
     onResolve({ filter: /\.tsx?$/ }, (args) => {
-      if (isOfRest(args)) found.add(args.path);
+      if (isOfRest(args)) found.add(resolve(args.resolveDir, args.path));
     });
   };
   await build({
@@ -138,8 +138,9 @@ async function restCommands(options) {
 }
 
 /** Whether something is a command that the first parts have not got. */
-function isOfRest({ path, kind, namespace }) {
-  return kind === 'dynamic-import' && namespace === 'declared' && !FIRST.includes(path);
+function isOfRest({ path, resolveDir, kind, namespace }) {
+  if (kind !== 'dynamic-import' || namespace !== 'declared') return false;
+  return !FIRST.includes(resolve(resolveDir, path));
 }
 
 /** A function by which other parts get modules of this one, by their paths in the repository. */

@@ -150,19 +150,20 @@ async function buildManual() {
  * are called.
  */
 function loadRunsLate({ onResolve, onLoad }) {
-  const list = resolve('src/cli/commands.ts');
+  const folder = resolve('src/cli');
+  const list = resolve(folder, 'commands.ts');
   onResolve({ filter: /^\.\/commands\// }, ({ path, importer }) =>
-    importer === list ? { path: resolve('src/cli', path), namespace: 'declared' } : undefined,
+    importer === list ? { path, namespace: 'declared' } : undefined,
   );
   onLoad({ filter: /./, namespace: 'declared' }, async ({ path }) => {
-    const { commands } = await import(path);
+    const { commands } = await import(resolve(folder, path));
     const specs = commands.map((spec, at) => {
       const late = Object.keys(spec).filter((name) => typeof spec[name] === 'function');
       const found = `(await import(${JSON.stringify(path)})).commands[${at}]`;
       const runs = late.map((name) => `${name}: async (...given) => ${found}.${name}(...given)`);
       return `{ ...${JSON.stringify(spec)}, ${runs.join(', ')} }`;
     });
-    return { contents: `export const commands = [${specs.join(',\n')}];`, resolveDir: 'src/cli' };
+    return { contents: `export const commands = [${specs.join(',\n')}];`, resolveDir: folder };
   });
 }
 
