@@ -1,8 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { SendInput } from '../../actions/sending/input.ts';
 import { send, type Sender } from '../../actions/sending/send.ts';
-import { readAttachments, assertText } from '../command/attach.ts';
-import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
+import { assertText, lookAtStdin, readAttachments, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
 import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
 import {

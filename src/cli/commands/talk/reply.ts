@@ -1,8 +1,7 @@
 import { chosenDecision } from '../../../actions/deciding/choice.ts';
 import { readMessage } from '../../../actions/reading/read.ts';
 import { reply } from '../../../actions/sending/reply.ts';
-import { readAttachments, assertText } from '../../command/attach.ts';
-import { lookAtStdin, readBody } from '../../command/body.ts';
+import { assertText, lookAtStdin, readAttachments, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import { ALLOW_SECRET, NO_SECRETS, FROM, ATTACH, type CommandSpec } from '../../command/spec.ts';
