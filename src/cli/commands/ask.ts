@@ -25,6 +25,7 @@ import { indent, painter } from '../view/render.ts';
 import { filesMark, writerWords } from '../../present/marks.ts';
 import { ended, timeoutOf, Talk } from '../view/talk.ts';
 import { addressing } from './send.ts';
+import { TIER } from '../../present/parameters.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -35,7 +36,7 @@ export const commands: readonly CommandSpec[] = [
       ['--any', 'with several actors: the first answer is enough'],
       CHANNEL,
       FROM,
-      ['--tier <tier>', 'the model tier asked for'],
+      ['--tier <tier>', TIER],
       ...UNSERVED,
       ['--file <path>', 'take the text from a file'],
       ATTACH,

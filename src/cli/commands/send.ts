@@ -15,6 +15,7 @@ import {
   type CommandSpec,
 } from '../command/spec.ts';
 import { whereWords, printSent } from '../view/sent.ts';
+import { TIER } from '../../present/parameters.ts';
 
 /** Reason why a run does not say more about work it has delegated. */
 const NOT_NOW =
@@ -29,7 +30,7 @@ export const commands: readonly CommandSpec[] = [
       ['--to <names>', 'addressees: name, name@host, all; separated by commas'],
       CHANNEL,
       FROM,
-      ['--tier <tier>', 'the model tier asked for'],
+      ['--tier <tier>', TIER],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
       ...UNSERVED,
