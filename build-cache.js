@@ -34,7 +34,9 @@ export function fillCache() {
       'true',
     );
     // It is run once on a machine, so its code is left in the part of the program that sending does not read.
-    for (const name of readdirSync('dist').filter((one) => /^(main|core)\.cjs\./.test(one)))
+    for (const name of readdirSync('dist').filter((one) =>
+      /^(main|core)\.cjs\..*\.cache$/.test(one),
+    ))
       rmSync(join('dist', name));
     crosstalk('send', '--transport', transport, '--to', 'concierge', 'hello');
     crosstalk('status', '--transport', transport);

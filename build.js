@@ -1,7 +1,7 @@
 // Bundles the program into three files (build-parts.js), every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/28-starting.md).
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { createRequire } from 'node:module';
 
 // `npm install --global .` installs no packages for a folder, and shows what this prints.
@@ -46,32 +46,26 @@ for (const name of existsSync('dist') ? readdirSync('dist') : []) {
 }
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'warning' };
 const program = {
-  ...common,
-  format: 'cjs',
-  // Smaller files start faster; names stay, so that stack traces can be read.
-  minifyWhitespace: true,
-  minifySyntax: true,
+  platform: 'node',
+  tsconfig: false,
+  transform: { target: 'node20' },
   // They have native code; only commands that search, or that open a session, load them.
   external: ['@photostructure/sqlite', '@lydell/node-pty'],
   // What its package.json names first finds its own files by a require() that no bundler follows.
-  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  // A script from the code cache has no import(), but it has require().
-  supported: { 'dynamic-import': false },
+  resolve: { alias: { 'jsonc-parser': resolve('node_modules/jsonc-parser/lib/esm/main.js') } },
   plugins: [
-    { name: 'leave-out', setup: leaveOut },
-    { name: 'apart', setup: setApart },
-    { name: 'runs-late', setup: loadRunsLate },
-    { name: 'start-nothing', setup: startNothing },
-    { name: 'late-crypto', setup: loadCryptoLate },
+    leaveYamlOut(),
+    setApart(),
+    loadRunsLate(),
+    startNothing(),
+    loadCryptoLate(),
+    loadLate(),
   ],
-  define: { 'import.meta.url': '__own.url' },
-  // Used from the sources alone.
-  logOverride: { 'empty-import-meta': 'silent' },
-  banner: {
-    js: "const __own = { get url() { return require('node:url').pathToFileURL(__filename).href; } };",
-  },
+  // `eval` is in gray-matter, for headers that we never let it read; `import.meta.resolve` is for the sources.
+  checks: { eval: false, emptyImportMeta: false, ineffectiveDynamicImport: false },
 };
-const parts = await buildParts(program);
+// With --maps, source maps lie beside the parts, for docs/journey.js.
+const parts = await buildParts(program, process.argv.includes('--maps'));
 for (const part of parts) {
   const odd = /[^\0-\x7f]/.exec(readFileSync(part, 'utf8'));
   if (odd === null) continue;
@@ -96,12 +90,25 @@ function nameOf(entry) {
   return basename(entry).replace(/\.tsx?$/, '');
 }
 
+/** Puts a module that the build writes in the place of some imports of the program. */
+function instead(name, isIt, contents) {
+  const id = `\0${name}`;
+  return {
+    name,
+    resolveId: (source, importer, { kind }) =>
+      importer !== id && isIt({ source, importer, kind }) ? id : undefined,
+    load: (one) => (one === id ? contents : undefined),
+  };
+}
+
 /** Leaves the modules of {@link APART} to be loaded from their own bundles. */
-function setApart({ onResolve }) {
-  onResolve({ filter: /\.tsx?$/ }, ({ path, resolveDir, kind }) => {
-    const name = kind === 'dynamic-import' && apart.get(resolve(resolveDir, path));
-    return name ? { path: `./${name}.cjs`, external: true } : undefined;
-  });
+function setApart() {
+  const resolveId = (source, importer, { kind }) => {
+    if (kind !== 'dynamic-import') return undefined;
+    const name = apart.get(resolve(dirname(importer), source));
+    return name && { id: `./${name}.cjs`, external: true };
+  };
+  return { name: 'apart', resolveId };
 }
 
 async function buildApart(entry, door) {
@@ -149,21 +156,27 @@ async function buildManual() {
  * In the list of commands, puts what users see of each: its `run` and `inSandbox` import its file when they
  * are called.
  */
-function loadRunsLate({ onResolve, onLoad }) {
-  const list = resolve('src/cli/commands.ts');
-  onResolve({ filter: /^\.\/commands\// }, ({ path, importer }) =>
-    importer === list ? { path: resolve('src/cli', path), namespace: 'declared' } : undefined,
-  );
-  onLoad({ filter: /./, namespace: 'declared' }, async ({ path }) => {
-    const { commands } = await import(path);
+function loadRunsLate() {
+  const folder = resolve('src/cli');
+  const list = resolve(folder, 'commands.ts');
+  const declared = '\0declared:';
+  const resolveId = (source, importer) => {
+    if (importer === list && source.startsWith('./commands/')) return `${declared}${source}`;
+    return importer?.startsWith(declared) ? resolve(folder, source) : undefined;
+  };
+  const load = async (id) => {
+    if (!id.startsWith(declared)) return undefined;
+    const path = id.slice(declared.length);
+    const { commands } = await import(resolve(folder, path));
     const specs = commands.map((spec, at) => {
       const late = Object.keys(spec).filter((name) => typeof spec[name] === 'function');
       const found = `(await import(${JSON.stringify(path)})).commands[${at}]`;
       const runs = late.map((name) => `${name}: async (...given) => ${found}.${name}(...given)`);
       return `{ ...${JSON.stringify(spec)}, ${runs.join(', ')} }`;
     });
-    return { contents: `export const commands = [${specs.join(',\n')}];`, resolveDir: 'src/cli' };
-  });
+    return `export const commands = [${specs.join(',\n')}];`;
+  };
+  return { name: 'runs-late', resolveId, load };
 }
 
 /** Only the developers of a terminal UI library have its debugger; left external it would be imported. */
@@ -177,35 +190,52 @@ function leaveDevtoolsOut({ onResolve, onLoad }) {
  * commander can start a program for a subcommand, which ours never have, and loads what that takes: a
  * tenth of what a short command loads.
  */
-function startNothing({ onResolve, onLoad }) {
-  const contents =
-    "module.exports = { get spawn() { return require('node:child_process').spawn; } };";
-  onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
-    /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'start-nothing' } : undefined,
+function startNothing() {
+  return instead(
+    'start-nothing',
+    ({ source, importer }) =>
+      source === 'node:child_process' && /[\\/]commander[\\/]/.test(importer),
+    "module.exports = { get spawn() { return require('node:child_process').spawn; } };",
   );
-  onLoad({ filter: /.*/, namespace: 'start-nothing' }, () => ({ contents }));
 }
 
 /** Loading `node:crypto` takes 5 ms: it is done when something is hashed, which a short command may not do. */
-function loadCryptoLate({ onResolve, onLoad }) {
+function loadCryptoLate() {
   const names = ['createHash', 'createHmac', 'randomBytes', 'randomUUID', 'timingSafeEqual'];
   const lines = names.map(
     (name) => `export const ${name} = (...given) => require('node:crypto').${name}(...given);`,
   );
-  const contents = `${lines.join('\n')}\nexport default { ${names.join(', ')} };`;
-  onResolve({ filter: /^node:crypto$/ }, ({ path, namespace, kind }) =>
-    namespace === 'late' || kind !== 'import-statement' ? undefined : { path, namespace: 'late' },
+  return instead(
+    'late-crypto',
+    ({ source, kind }) => source === 'node:crypto' && kind === 'import-statement',
+    `${lines.join('\n')}\nexport default { ${names.join(', ')} };`,
   );
-  onLoad({ filter: /.*/, namespace: 'late' }, () => ({ contents }));
+}
+
+/** Loads these when a module that imports them is evaluated; the bundler would, as soon as their part is read. */
+function loadLate() {
+  const modules = new Set(
+    ['http', 'net', 'dns/promises', 'readline', 'child_process'].map((name) => `node:${name}`),
+  );
+  return {
+    name: 'late',
+    resolveId: (source, importer, { kind }) =>
+      kind === 'import-statement' && modules.has(source) ? `\0late:${source}` : undefined,
+    load: (id) =>
+      id.startsWith('\0late:')
+        ? `module.exports = require('${id.slice('\0late:'.length)}');`
+        : undefined,
+  };
 }
 
 /**
  * gray-matter loads js-yaml for headers, which we never let it do (src/protocol/text/frontmatter.ts
  * overrides every engine): 100 KB that each command would read.
  */
-function leaveOut({ onResolve, onLoad }) {
-  const contents =
-    'const no = () => { throw new Error("js-yaml is left out"); }; export { no as safeLoad, no as safeDump };';
-  onResolve({ filter: /^js-yaml$/ }, () => ({ path: 'js-yaml', namespace: 'left-out' }));
-  onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
+function leaveYamlOut() {
+  return instead(
+    'js-yaml',
+    ({ source }) => source === 'js-yaml',
+    'const no = () => { throw new Error("js-yaml is left out"); }; export { no as safeLoad, no as safeDump };',
+  );
 }

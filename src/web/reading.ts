@@ -5,7 +5,8 @@ import { messagePage, type PageInput, wholeMessage } from '../actions/page/messa
 import { proposalPage } from '../actions/page/proposals.ts';
 import { noteShown } from '../actions/page/shown.ts';
 import { resolveFrom } from '../actions/lookup/resolve.ts';
-import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../actions/reading/search.ts';
+import { search } from '../actions/reading/search.ts';
+import { SEARCH } from '../present/parameters.ts';
 import { thread } from '../actions/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type {
@@ -217,11 +218,11 @@ export const reading = {
       /** `2026-06-09`, `2h`, `3d`, `today` */
       since: moment,
       /** the maximum number of hits */
-      limit: whole({ minimum: 1, maximum: MAX_HITS, default: MAX_HITS }),
+      limit: whole({ minimum: 1, maximum: SEARCH.limit.most, default: SEARCH.limit.most }),
       /** the number of best hits to leave out, for the pages after the first */
-      skip: whole({ minimum: 0, maximum: MAX_SKIPPED, default: 0 }),
+      skip: whole({ minimum: 0, maximum: SEARCH.skip.most, default: 0 }),
       /** messages shown before and after each hit */
-      context: whole({ minimum: 0, maximum: MAX_CONTEXT, default: 0 }),
+      context: whole({ minimum: 0, maximum: SEARCH.context.most, default: 0 }),
     },
     answer: async ({ get, given, parts }): Promise<WebSearch> =>
       search(parts.context, {

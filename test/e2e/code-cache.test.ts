@@ -29,7 +29,7 @@ function installed(): {
     },
     caches: (part = 'main.cjs') =>
       readdirSync(dist)
-        .filter((name) => name.startsWith(`${part}.`))
+        .filter((name) => name.startsWith(`${part}.`) && name.endsWith('.cache'))
         .map((name) => join(dist, name)),
   };
 }

@@ -16,7 +16,8 @@ import {
 } from './memories.ts';
 import { withIndex } from '../index/indexing.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
-import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
+import { SEARCH } from '../../present/parameters.ts';
+import { EXCERPT_BYTES, requireWords } from '../reading/search.ts';
 
 /** A memory with the name of its channel; null for `global` and `actor:<name>`. */
 export interface ListedMemory extends StoredMemory {
@@ -152,7 +153,7 @@ export async function searchMemories(
       return score === undefined ? [] : [{ one, score }];
     })
     .sort((a, b) => b.score - a.score)
-    .slice(0, MAX_HITS);
+    .slice(0, SEARCH.limit.most);
   const bodies = await bodiesOf(context, new Set(found.map(({ one }) => one.file)));
   return found.map(({ one }) => {
     const body = bodies.get(one.file) ?? '';

@@ -12,6 +12,7 @@ import { withIndex } from '../index/indexing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
+import { SEARCH } from '../../present/parameters.ts';
 
 export interface SearchInput {
   words: string;
@@ -19,22 +20,16 @@ export interface SearchInput {
   from?: string;
   /** Only messages written since this time. */
   since?: Date;
-  /** From 1 to {@link MAX_HITS}. */
+  /** Within the limits of {@link SEARCH}, as the others. */
   limit: number;
   /** The number of best hits to leave out, which were shown before; 0 by default. */
   skip?: number;
-  /** The number of messages shown before and after each hit, from 0 to {@link MAX_CONTEXT}. */
+  /** The number of messages shown before and after each hit. */
   context: number;
 }
 
 export type { WebHit as SearchHit, WebSearch as SearchResult };
 
-/** The most hits that are left out: about as many as anybody looks through. */
-export const MAX_SKIPPED = 980;
-/** The most hits of one search. */
-export const MAX_HITS = 20;
-/** The most messages shown before and after each hit. */
-export const MAX_CONTEXT = 8;
 /** The most bytes of an excerpt. */
 export const EXCERPT_BYTES = 1024;
 /** The most items of context in one answer. */
@@ -63,7 +58,7 @@ export async function search(context: Context, input: SearchInput): Promise<WebS
     for (const one of await readHits(context, tip, hits.slice(0, input.limit))) {
       const described = await describe(context, tip, one, input.words);
       // The limit counts both sides.
-      const each = Math.min(input.context, MAX_CONTEXT, Math.floor(items / 2));
+      const each = Math.min(input.context, SEARCH.context.most, Math.floor(items / 2));
       const neighbours = await neighboursOf(context, index, tip, one, each);
       items -= Math.max(0, neighbours.length - 1);
       found.push({ ...described, context: neighbours });

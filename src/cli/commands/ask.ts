@@ -6,8 +6,7 @@ import { messageJson, repliedJson } from '../../actions/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
 import { branchInWords } from '../../protocol/text/words.ts';
-import { readAttachments, assertText } from '../command/attach.ts';
-import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
+import { assertText, lookAtStdin, readAttachments, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { body as shownBody, withoutRepeats } from '../view/message.ts';
@@ -26,6 +25,7 @@ import { indent, painter } from '../view/render.ts';
 import { filesMark, writerWords } from '../../present/marks.ts';
 import { ended, timeoutOf, Talk } from '../view/talk.ts';
 import { addressing } from './send.ts';
+import { TIER } from '../../present/parameters.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -36,7 +36,7 @@ export const commands: readonly CommandSpec[] = [
       ['--any', 'with several actors: the first answer is enough'],
       CHANNEL,
       FROM,
-      ['--tier <tier>', 'the model tier asked for'],
+      ['--tier <tier>', TIER],
       ...UNSERVED,
       ['--file <path>', 'take the text from a file'],
       ATTACH,

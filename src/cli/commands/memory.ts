@@ -34,6 +34,7 @@ import {
 import { memoryLog, type LoggedMemory } from '../../actions/memory/log.ts';
 import { limitOf } from '../command/values.ts';
 import { ALLOW_SECRET, NO_SECRETS, FROM, type CommandSpec } from '../command/spec.ts';
+import { MEMORY } from '../../present/parameters.ts';
 
 const DONE: Record<MemoryChange, string> = {
   forget: 'Forgotten',
@@ -41,11 +42,8 @@ const DONE: Record<MemoryChange, string> = {
   restore: 'Restored',
 };
 
-const SCOPE = [
-  '--scope <scope>',
-  'a channel, or actor:<name>: its notes and the global ones; or global: those alone',
-] as const;
-const ALL = ['--all', 'also those that others supersede, and those that are forgotten'] as const;
+const SCOPE = ['--scope <scope>', MEMORY.scope] as const;
+const ALL = ['--all', MEMORY.all] as const;
 
 /** Shared notes (protocol.md §9). */
 export const commands: readonly CommandSpec[] = [
@@ -54,12 +52,12 @@ export const commands: readonly CommandSpec[] = [
     args: '[text] [-]',
     summary: 'write a shared note; text from the argument, stdin or a file',
     options: [
-      ['--subject <text>', 'what it is about, in one line'],
+      ['--subject <text>', MEMORY.subject],
       [
         '--scope <scope>',
         'global (default), actor:<name>, or the channel it is for: id, unique id prefix or name',
       ],
-      ['--name <slug>', 'write it anew under this name: it replaces the one that has it there'],
+      ['--name <slug>', MEMORY.name],
       ['--kind <kind>', 'note (default), decision, preference, reference or archive'],
       [
         '--supersedes <note>',

@@ -1,18 +1,12 @@
 import { CrosstalkError } from '../../errors.ts';
-import {
-  MAX_CONTEXT,
-  MAX_HITS,
-  MAX_SKIPPED,
-  search,
-  type SearchHit,
-  type SearchResult,
-} from '../../actions/reading/search.ts';
+import { search, type SearchHit, type SearchResult } from '../../actions/reading/search.ts';
 import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
 import { verifiedMark } from '../view/message.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 import { sinceOf } from '../command/values.ts';
+import { SEARCH, type WholeNumber } from '../../present/parameters.ts';
 import { localTime } from '../../present/times.ts';
 import { CHANNEL, type CommandSpec } from '../command/spec.ts';
 
@@ -23,11 +17,11 @@ export const commands: readonly CommandSpec[] = [
     summary: 'find messages by words, "phrases" and beginnings*, best first',
     options: [
       CHANNEL,
-      ['--from <name>', 'only messages of this writer'],
-      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
-      ['--limit <n>', 'how many, at most 20 (default: 20)'],
-      ['--skip <n>', 'leave out so many of the best, which were shown before'],
-      ['--context <n>', 'with so many messages before and after each, at most 8'],
+      ['--from <name>', SEARCH.from],
+      ['--since <when>', SEARCH.since],
+      ['--limit <n>', SEARCH.limit.text],
+      ['--skip <n>', SEARCH.skip.text],
+      ['--context <n>', SEARCH.context.text],
     ],
     inRun: true,
     selectsByWriter: true,
@@ -39,9 +33,9 @@ export const commands: readonly CommandSpec[] = [
 
 function run(call: Call): Promise<number> {
   const words = wordsOf(call);
-  const limit = count(call, 'limit', MAX_HITS, 1, MAX_HITS);
-  const around = count(call, 'context', 0, 0, MAX_CONTEXT);
-  const skip = count(call, 'skip', 0, 0, MAX_SKIPPED);
+  const limit = count(call, 'limit', SEARCH.limit, SEARCH.limit.most);
+  const around = count(call, 'context', SEARCH.context);
+  const skip = count(call, 'skip', SEARCH.skip);
   return inTransport(call, async (context) => {
     const filters = { ...given(call, 'channel', 'from'), ...sinceOf(call) };
     const input = { words, limit, skip, context: around, ...filters };
@@ -88,7 +82,7 @@ function render({ io }: Call, hit: SearchHit): string {
   return `${head}\n${indent(lines.join('\n'))}`;
 }
 
-function count(call: Call, name: string, otherwise: number, least: number, most: number): number {
+function count(call: Call, name: string, { least, most }: WholeNumber, otherwise = 0): number {
   const given = text(call, name);
   if (given === undefined) return otherwise;
   const value = Number(given);

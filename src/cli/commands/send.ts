@@ -1,8 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { SendInput } from '../../actions/sending/input.ts';
 import { send, type Sender } from '../../actions/sending/send.ts';
-import { readAttachments, assertText } from '../command/attach.ts';
-import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
+import { assertText, lookAtStdin, readAttachments, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
 import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type CommandSpec,
 } from '../command/spec.ts';
 import { whereWords, printSent } from '../view/sent.ts';
+import { TIER } from '../../present/parameters.ts';
 
 /** Reason why a run does not say more about work it has delegated. */
 const NOT_NOW =
@@ -30,7 +30,7 @@ export const commands: readonly CommandSpec[] = [
       ['--to <names>', 'addressees: name, name@host, all; separated by commas'],
       CHANNEL,
       FROM,
-      ['--tier <tier>', 'the model tier asked for'],
+      ['--tier <tier>', TIER],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
       ...UNSERVED,

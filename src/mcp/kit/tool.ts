@@ -2,6 +2,7 @@ import type { Context } from '../../actions/context.ts';
 import { type Surroundings, writerOf } from '../../actions/locate.ts';
 import type { sdk, z as Zod } from './sdk.ts';
 import { type Untrusted, oneLine } from './untrusted.ts';
+import type { WholeNumber } from '../../present/parameters.ts';
 import { isName, toName } from '../../protocol/layout.ts';
 import { readMessage } from '../../actions/reading/read.ts';
 import { replies, type Ending, type Replied } from '../../actions/reading/replies.ts';
@@ -58,6 +59,11 @@ export function verifiedOutput(z: Z) {
     .boolean()
     .optional()
     .describe('whether its writer has signed it; absent where no key of that name is pinned here');
+}
+
+/** Returns an input that is a whole number, which may be left out. */
+export function wholeInput(z: Z, { text, least, most }: WholeNumber) {
+  return z.number().int().min(least).max(most).optional().describe(text);
 }
 
 /** Helps TypeScript infer the types of a tool's input. */

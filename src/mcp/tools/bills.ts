@@ -2,6 +2,7 @@ import { COST_BY } from '../../actions/reading/cost-by.ts';
 import { cost } from '../../actions/reading/cost.ts';
 import { shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sinceOf } from './looking.ts';
+import { COST } from '../../present/parameters.ts';
 
 /** Returns the tool that reports the costs of runs. */
 export function billTools(z: Z): Tool[] {
@@ -23,7 +24,7 @@ export function billTools(z: Z): Tool[] {
         'Tokens and money that the runs of agents have used, the dearest first, put together by actor, tier, host, channel, thread or day. Use it when somebody asks what something has cost.',
       input: z.strictObject({
         by: z.enum(COST_BY).optional().describe('actor if it is not said'),
-        since: z.string().optional().describe('only runs since then: 2026-06-09, 2h, 3d, today'),
+        since: z.string().optional().describe(COST.since),
       }),
       output: result({
         by: z.string(),

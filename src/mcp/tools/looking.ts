@@ -1,7 +1,7 @@
 import { channelJson } from '../../actions/shapes/as-json.ts';
 import { listActors } from '../../actions/setup/actors.ts';
 import { listChannels } from '../../actions/reading/channels.ts';
-import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../actions/reading/search.ts';
+import { search } from '../../actions/reading/search.ts';
 import { status } from '../../actions/health/status.ts';
 import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import { thread } from '../../actions/tracing/thread.ts';
@@ -14,11 +14,13 @@ import {
   shapes,
   tool,
   verifiedOutput,
+  wholeInput,
   type Tool,
   type ToolCall,
   type Z,
 } from '../kit/tool.ts';
 import type { WebThreadNode } from '../../api/api.ts';
+import { SEARCH } from '../../present/parameters.ts';
 
 /** The most messages of a thread in one result. */
 const MOST_NODES = 100;
@@ -72,23 +74,11 @@ export function lookingTools(z: Z): Tool[] {
       input: z.strictObject({
         words: z.string().min(1),
         channel,
-        from: z.string().optional().describe('only messages of this writer'),
-        since: z.string().optional().describe('only newer ones: 2026-06-09, 2h, 3d, today'),
-        limit: z.number().int().min(1).max(MAX_HITS).optional(),
-        skip: z
-          .number()
-          .int()
-          .min(0)
-          .max(MAX_SKIPPED)
-          .optional()
-          .describe('leave out so many of the best, which were shown before'),
-        context: z
-          .number()
-          .int()
-          .min(0)
-          .max(MAX_CONTEXT)
-          .optional()
-          .describe('with so many messages before and after each hit'),
+        from: z.string().optional().describe(SEARCH.from),
+        since: z.string().optional().describe(SEARCH.since),
+        limit: wholeInput(z, SEARCH.limit),
+        skip: wholeInput(z, SEARCH.skip),
+        context: wholeInput(z, SEARCH.context),
       }),
       output: result({
         hits: z.array(
@@ -107,7 +97,7 @@ export function lookingTools(z: Z): Tool[] {
         complete: z.boolean().describe('false while the index is built: old messages are missing'),
       }),
       hints: { reads: true },
-      run: ({ words, since, limit = MAX_HITS, context: around = 0, ...filters }, call) =>
+      run: ({ words, since, limit = SEARCH.limit.most, context: around = 0, ...filters }, call) =>
         call.open(async (context) => {
           const found = await search(context, {
             words,

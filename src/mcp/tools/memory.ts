@@ -3,6 +3,7 @@ import { addMemory } from '../../actions/memory/add.ts';
 import { searchMemories } from '../../actions/memory/list.ts';
 import { MAX_SUPERSEDED, MEMORY_CHANGES, MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
+import { MEMORY } from '../../present/parameters.ts';
 
 /** Returns the tools for shared notes. */
 export function memoryTools(z: Z): Tool[] {
@@ -27,16 +28,13 @@ export function memoryTools(z: Z): Tool[] {
       description:
         'Write a note that everybody on the bus finds later: a decision, a fact, a convention. Use it when the operator wants something remembered, not for passing talk. Notes are never changed: to correct one, name it in supersedes.',
       input: z.strictObject({
-        subject: z.string().min(1).describe('what it is about, in one line'),
+        subject: z.string().min(1).describe(MEMORY.subject),
         body: z.string().min(1),
         scope: z
           .string()
           .optional()
           .describe('global (default), actor:<name>, or the channel it is for: name or id'),
-        name: z
-          .string()
-          .optional()
-          .describe('a slug; it replaces the note that has this name in its scope'),
+        name: z.string().optional().describe(MEMORY.name),
         kind: z.enum(MEMORY_KINDS).optional().describe('note by default'),
         alias: z
           .array(z.string().min(1))
@@ -70,11 +68,8 @@ export function memoryTools(z: Z): Tool[] {
         'Find shared notes by words, best first. Use it before asking or deciding something that may have been settled.',
       input: z.strictObject({
         words: z.string().min(1),
-        scope: z
-          .string()
-          .optional()
-          .describe('a channel: its notes and the global ones; or global: those alone'),
-        all: z.boolean().optional().describe('also notes that others supersede'),
+        scope: z.string().optional().describe(MEMORY.scope),
+        all: z.boolean().optional().describe(MEMORY.all),
       }),
       output: result({
         memories: z.array(

@@ -20,6 +20,7 @@ import {
 import { markedMessage } from '../kit/untrusted.ts';
 import type { Replied } from '../../actions/reading/replies.ts';
 import { reasonsOf } from '../../present/replies.ts';
+import { TIER } from '../../present/parameters.ts';
 
 /** The default wait in seconds; most clients limit a call to a minute. */
 export const DEFAULT_WAIT_S = 45;
@@ -33,7 +34,7 @@ export function sharedInput(z: Z) {
       .string()
       .optional()
       .describe('name or id; needed only where there are several (see channels)'),
-    tier: z.string().optional().describe('the model tier asked for, such as small or large'),
+    tier: z.string().optional().describe(TIER),
     timeout: z
       .number()
       .min(0)

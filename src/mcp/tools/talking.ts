@@ -6,6 +6,7 @@ import { inboxJson, sentJson } from '../../actions/shapes/as-json.ts';
 import { markedMessage } from '../kit/untrusted.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sharedInput } from './messages.ts';
+import { CANCEL, INBOX, REPLY } from '../../present/parameters.ts';
 
 const DEFAULT_LIMIT = 20;
 const MOST = 50;
@@ -22,13 +23,8 @@ export function talkingTools(z: Z): Tool[] {
       input: z.strictObject({
         message: z.string().min(1).describe('relPath, <channel>/<relPath>, or unique hex suffix'),
         body: z.string().optional().describe('what you say, as markdown'),
-        option: z
-          .number()
-          .int()
-          .min(1)
-          .optional()
-          .describe('the number of the answer you choose, of those that the message offers'),
-        again: z.boolean().optional().describe('although you have answered this question already'),
+        option: z.number().int().min(1).optional().describe(REPLY.option),
+        again: z.boolean().optional().describe(REPLY.again),
         tier: sharedInput(z).tier,
       }),
       output: sent,
@@ -53,11 +49,8 @@ export function talkingTools(z: Z): Tool[] {
         'Take back a message that you sent: whatever waits or runs for it is ended on every host, and the tasks that were given to others for it too. Use it when an answer is not needed any more. What was finished before is not taken back.',
       input: z.strictObject({
         message: z.string().min(1).describe('relPath, <channel>/<relPath>, or unique hex suffix'),
-        reason: z.string().optional().describe('why, for the record'),
-        only: z
-          .boolean()
-          .optional()
-          .describe('leave the tasks that its addressees gave to others for it'),
+        reason: z.string().optional().describe(CANCEL.reason),
+        only: z.boolean().optional().describe(CANCEL.only),
       }),
       output: sent,
       hints: { idempotent: true },
@@ -77,7 +70,7 @@ export function talkingTools(z: Z): Tool[] {
         'What came for somebody, unread first, and what asks them something that they have not answered. Use it when the operator asks what is new or who waits for them: give their name.',
       input: z.strictObject({
         name: z.string().min(1).optional().describe('for whom (default: the name you write as)'),
-        questions: z.boolean().optional().describe('only what asks something'),
+        questions: z.boolean().optional().describe(INBOX.questions),
         limit: z.number().int().min(1).max(MOST).optional(),
       }),
       output: result({

@@ -4,6 +4,7 @@ import { given, inTransport, note, print, flag, text, type Call } from '../../co
 import { EXIT } from '../../command/io.ts';
 import { FROM, type CommandSpec } from '../../command/spec.ts';
 import { whereWords } from '../../view/sent.ts';
+import { CANCEL } from '../../../present/parameters.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -11,8 +12,8 @@ export const commands: readonly CommandSpec[] = [
     args: '<message>',
     summary: 'take a message back: what waits for it or runs for it is ended',
     options: [
-      ['--reason <text>', 'why, for the record'],
-      ['--only', 'leave the tasks that its addressees gave to others for it'],
+      ['--reason <text>', CANCEL.reason],
+      ['--only', CANCEL.only],
       ['--as-operator', 'take back what others wrote and no host serves'],
       FROM,
       ['--no-wait', 'return as soon as the cancellation is safely queued'],

@@ -8,17 +8,15 @@ import { inTransport, note, print, text, type Call } from '../../command/command
 import { sinceOf } from '../../command/values.ts';
 import type { CommandSpec } from '../../command/spec.ts';
 import { table } from '../../view/render.ts';
+import { COST } from '../../../present/parameters.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
     name: 'cost',
     summary: 'what runs have used: tokens, and money where the agent CLI states it',
     options: [
-      [
-        '--by <what>',
-        'actor, tier, host, channel, thread, schedule, subscription, skill, session or day (default: actor)',
-      ],
-      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
+      ['--by <what>', `${COST_BY.join(', ')} (default: actor)`],
+      ['--since <when>', COST.since],
     ],
     details:
       'Every run of this machine is counted, failed and silent ones too. Of other machines those are counted that gave an answer which tells what they used.',

@@ -18,6 +18,7 @@ import type { CommandSpec } from '../../command/spec.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
 import { localTime } from '../../../present/times.ts';
 import { failureMark, filesMark } from '../../../present/marks.ts';
+import { INBOX } from '../../../present/parameters.ts';
 
 /** The most bytes of a message's text in the list, and of its lines. */
 const EXCERPT_BYTES = 400;
@@ -28,7 +29,7 @@ export const commands: readonly CommandSpec[] = [
     name: 'inbox',
     summary: 'what came for you, unread first, and what asks you something',
     options: [
-      ['--questions', 'only what asks you something and was not answered by you'],
+      ['--questions', INBOX.questions],
       ['-f, --follow', 'go on with what comes, until Ctrl-C'],
       ['--done <message>', 'mark a message as read, or all'],
       ['--count', 'only how many: unread messages, or with --questions those that ask'],

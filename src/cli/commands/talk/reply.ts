@@ -1,13 +1,13 @@
 import { chosenDecision } from '../../../actions/deciding/choice.ts';
 import { readMessage } from '../../../actions/reading/read.ts';
 import { reply } from '../../../actions/sending/reply.ts';
-import { readAttachments, assertText } from '../../command/attach.ts';
-import { lookAtStdin, readBody } from '../../command/body.ts';
+import { assertText, lookAtStdin, readAttachments, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
 import { ALLOW_SECRET, NO_SECRETS, FROM, ATTACH, type CommandSpec } from '../../command/spec.ts';
 import { decideHere } from '../work/decide.ts';
 import { whereWords, printSent } from '../../view/sent.ts';
+import { REPLY, TIER } from '../../../present/parameters.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -15,10 +15,10 @@ export const commands: readonly CommandSpec[] = [
     args: '<message> [text] [-]',
     summary: 'answer a message, or ask further in its thread',
     options: [
-      ['--option <n>', 'choose this one of the answers that the message offers'],
-      ['--again', 'although you have answered it already'],
+      ['--option <n>', REPLY.option],
+      ['--again', REPLY.again],
       FROM,
-      ['--tier <tier>', 'the model tier asked for'],
+      ['--tier <tier>', TIER],
       ['--file <path>', 'take the text from a file'],
       ATTACH,
       ALLOW_SECRET,

@@ -4,10 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 
-const folder = fileURLToPath(new URL('../../dist/page', import.meta.url));
-const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map((entry) => join(entry.parentPath, entry.name));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(repository, 'dist/page');
+const files = filesIn('dist/page');
+
+function filesIn(name: string): string[] {
+  return readdirSync(join(repository, name), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+it('nothing that is built and packed names the folder in which it was built', () => {
+  const packed = [...filesIn('dist'), ...filesIn('man')].filter((file) => !file.endsWith('.cache'));
+  expect(packed.length).toBeGreaterThan(20);
+  const naming = packed.filter((file) => readFileSync(file).includes(repository));
+  expect(naming).toEqual([]);
+});
 
 it('the page has at most 150 KB, compressed', () => {
   const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);
