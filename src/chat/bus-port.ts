@@ -1,4 +1,4 @@
-import { inboxHere, type InboxEntry } from '../actions/lookup/inbox.ts';
+import { inboxHere, type InboxEntry } from '../actions/state/inbox.ts';
 import { marked } from '../actions/lookup/marked.ts';
 import { readMessage, shownMessage } from '../actions/reading/read.ts';
 import { decide } from '../actions/deciding/decide.ts';

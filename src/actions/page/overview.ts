@@ -12,9 +12,8 @@ import type { Status } from '../health/report.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { namedPeople } from '../lookup/people.ts';
 import { isSettled } from '../tracing/facts.ts';
-import { gateOf } from '../lookup/gated.ts';
 import { errandsOf } from './errands.ts';
-import { deliveryOf, stateOf } from '../state/delivery.ts';
+import { deliveryOf, gateOf, stateOf } from '../state/delivery.ts';
 import { readLocal, type Local } from '../state/local.ts';
 
 /** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */

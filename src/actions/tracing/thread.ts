@@ -17,7 +17,7 @@ import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
-import { gateOf } from '../lookup/gated.ts';
+import { gateOf } from '../state/delivery.ts';
 import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { readLocal, type Local } from '../state/local.ts';
