@@ -23,8 +23,9 @@ import { resolveMessage } from '../lookup/resolve.ts';
 import { readLocal, type Local } from '../state/local.ts';
 import { gather, queuedIn } from './gather.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
-import { joiningWords, noDispatcher } from '../../present/holds.ts';
-import { ago } from '../../present/times.ts';
+import { joiningWords, noDispatcherFor } from '../../present/holds.ts';
+import { lastHeardWords } from '../../present/hosts.ts';
+import { atWork } from '../../present/state.ts';
 import { lastHeard } from '../lookup/heard.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { unservedOrPerson, servedBy } from '../lookup/people.ts';
@@ -353,7 +354,7 @@ async function whyUnread(
     if (heardOf === undefined) return {};
     return { heard: await heardFrom(context, local, name, others, heardOf) };
   }
-  return local.runs ? {} : { held_up: noDispatcher(local.alias ?? '') };
+  return local.runs ? {} : { held_up: noDispatcherFor(local.alias ?? '') };
 }
 
 /** The most hosts of which the last sign of life is shown. */
@@ -369,14 +370,7 @@ async function heardFrom(
   const now = context.now();
   const live = otherMachines(lastSaid, hosts, now) ?? [];
   const busy = live.find(({ running }) => running.includes(actor));
-  if (busy !== undefined) return `${actor} is at work on ${busy.alias}`;
+  if (busy !== undefined) return atWork(actor, busy.alias);
   const heard = await heardOf(new Set(hosts));
-  return hosts
-    .map((alias) => {
-      const at = heard.get(alias) ?? null;
-      return at === null
-        ? `nothing heard from ${alias} lately`
-        : `last heard from ${alias} ${ago(at, now)} ago`;
-    })
-    .join(', ');
+  return hosts.map((alias) => lastHeardWords(alias, heard.get(alias) ?? null, now)).join(', ');
 }
