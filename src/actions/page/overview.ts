@@ -196,13 +196,13 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
   const now = context.now();
   const described = await Promise.all(
     errandsOf(traces, served).map(async (errand): Promise<WebWaiting[]> => {
-      const { message, actor, answer, failure } = errand;
+      const { message, actor, outcome } = errand;
       const delivery = deliveryOf(local, message, { actor, tier: message.tier }, now);
-      if (answer !== undefined || delivery.letter?.state === CANCELLED) return [];
+      if (outcome === 'REPLIED' || delivery.letter?.state === CANCELLED) return [];
       const known = stateOf(delivery, now);
       const isHere = local.actors.has(actor);
       // Another host has given it up; of this machine's own the dead letter would be here.
-      if (known.state === 'waiting' && !isHere && failure !== undefined) known.state = 'failed';
+      if (known.state === 'waiting' && !isHere && outcome === 'FAILED') known.state = 'failed';
       // An actor of this machine chose silence; the silence of other machines is not known here.
       const mayBeSettled = known.state === 'waiting' || known.state === 'held';
       if (mayBeSettled && isHere && (await isSettled(context, local.cursors, actor, message)))

@@ -8,7 +8,7 @@ import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import type { Located } from '../../protocol/message.ts';
-import { isAnswer, markOf } from '../../protocol/owed.ts';
+import { markOf, reactionOf, verdictOf } from '../../protocol/owed.ts';
 import { treesOf, type Branch } from '../../protocol/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -154,10 +154,11 @@ async function statesOf(
   for (const { name, host } of message.to) {
     if (name === EVERYONE || (!isQuestion(message) && !served.has(name))) continue;
     if (!activation(message, name, host ?? '', senderOf).wakes) continue;
-    const said = thread.filter(
-      (one) => one.message.from === name && one.message.re.includes(relPath),
-    );
-    const answer = said.find((one) => isAnswer(one.message));
+    const said = thread
+      .filter((one) => one.message.from === name && one.message.re.includes(relPath))
+      .map(reactionOf);
+    const debtor = host === undefined ? { actor: name } : { actor: name, host };
+    const { answer, notice } = verdictOf(debtor, said);
     if (answer !== undefined) {
       const took = Date.parse(answer.message.timestamp) - Date.parse(message.timestamp);
       const seconds = Math.max(0, Math.round(took / 1000));
@@ -180,7 +181,13 @@ async function statesOf(
     };
     states.push(
       open.state === 'waiting'
-        ? await waiting(context, local, open, { said, thread }, { name, host, facts, heardOf })
+        ? await waiting(
+            context,
+            local,
+            open,
+            { said, thread, notice },
+            { name, host, facts, heardOf },
+          )
         : open,
     );
   }
@@ -232,7 +239,11 @@ async function waiting(
   context: Context,
   local: Local,
   open: WebState,
-  { said, thread }: { said: readonly Located[]; thread: readonly Located[] },
+  {
+    said,
+    thread,
+    notice,
+  }: { said: readonly Located[]; thread: readonly Located[]; notice: Located | undefined },
   to: {
     name: string;
     host: string | undefined;
@@ -241,7 +252,7 @@ async function waiting(
   },
 ): Promise<WebState> {
   const { joining, gated } = to.facts;
-  const failed = failedElsewhere(said, to.host);
+  const failed = failedElsewhere(notice);
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
   const gate = gated === null ? gateIn(said, thread) : gateOf(gated);
   if (gate !== undefined) return { ...open, gate };
@@ -268,13 +279,8 @@ function gateIn(said: readonly Located[], thread: readonly Located[]): WebGate |
 
 /** Returns the failure on another host, by the notice of that host's dispatcher. */
 function failedElsewhere(
-  said: readonly Located[],
-  host: string | undefined,
+  notice: Located | undefined,
 ): Pick<WebState, 'state' | 'detail' | 'failed_on' | 'delay'> | undefined {
-  const notice = said.findLast(({ message }) => {
-    const { failed } = message;
-    return failed?.host === message.host && (host === undefined || host === failed?.host);
-  });
   const { failed, timestamp, body } = notice?.message ?? {};
   if (failed === undefined || timestamp === undefined) return undefined;
   const { reason, attempts } = failed;
