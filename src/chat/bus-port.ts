@@ -1,4 +1,4 @@
-import { inboxHere, type InboxEntry } from '../actions/lookup/inbox.ts';
+import { inboxHere, type InboxEntry } from '../actions/state/inbox.ts';
 import { marked } from '../actions/lookup/marked.ts';
 import { readMessage, shownMessage } from '../actions/reading/read.ts';
 import { decide } from '../actions/deciding/decide.ts';
@@ -35,6 +35,7 @@ import { search } from '../actions/reading/search.ts';
 import { status } from '../actions/health/status.ts';
 import { suffixOf } from '../protocol/layout.ts';
 import { inWords as stateInWords, presentAll } from '../present/state.ts';
+import { releasedWords } from '../present/holds.ts';
 import { failureMark, marksOf, writerWords } from '../present/marks.ts';
 import { shortTime } from '../present/times.ts';
 import { withForces } from '../actions/lookup/taken-back.ts';
@@ -230,8 +231,7 @@ export class BusPort implements ChatPort {
 
   async retry(id: string): Promise<string> {
     const { released, woken } = await retryDeadLetters(this.#context, id);
-    const what = `${String(released.length)} dead letter(s) released`;
-    return woken ? what : `${what}; no dispatcher runs here: crosstalk dispatch`;
+    return releasedWords(released.length, woken);
   }
 
   async cancel(message: string): Promise<string> {
@@ -355,9 +355,12 @@ async function statusLines(context: Context): Promise<string[]> {
     health.ok ? 'all is well' : 'not well:',
     ...health.problems.map((problem) => `  ${problem}`),
     ...warnings.map((warning) => `warning: ${warning}`),
-    dispatcher === null
-      ? 'no dispatcher runs on this machine; start one with: crosstalk dispatch'
-      : `dispatcher: process ${String(dispatcher.pid)}, host ${dispatcher.host ?? 'unknown'}, ${String(dispatcher.running.length)} running`,
+    // That none runs is among the problems.
+    ...(dispatcher === null
+      ? []
+      : [
+          `dispatcher: process ${String(dispatcher.pid)}, host ${dispatcher.host ?? 'unknown'}, ${String(dispatcher.running.length)} running`,
+        ]),
     `outbox: ${String(outbox.length)}`,
     `dead letters: ${String(letters.length)}`,
     ...letters.map(({ id, actor, state, detail }) => `  ${id}  ${state}  ${actor}: ${detail}`),

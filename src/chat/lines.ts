@@ -4,6 +4,7 @@ import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
 import type { BusPort } from './bus-port.ts';
+import { waitingFor } from '../present/holds.ts';
 import { queuedLine } from '../present/state.ts';
 
 /** Node's timers fire at once for more milliseconds than this. */
@@ -59,7 +60,7 @@ export async function chatByLines(
   });
   await Promise.race([sending, following.then(() => sending)]);
   if (waiting.size > 0) {
-    input.note(`waiting for ${String(waiting.size)} answer(s)`);
+    input.note(waitingFor(`${String(waiting.size)} answer(s)`));
     const done = new Promise<void>((resolve) => (answered = resolve));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>(

@@ -10,6 +10,22 @@ import { act, wait, type Finding } from './finding.ts';
 
 type Parked = WebNow['parked'][number];
 
+/** Words a pause. */
+export function pausedFinding({ by, since }: { by: string; since: string }): Finding {
+  const command = 'crosstalk resume';
+  return act(`paused by ${by} since ${since}; go on with: ${command}`, command);
+}
+
+/** Words the entries that do not leave the outbox. @param ages of them, in seconds */
+export function outboxFinding(ages: readonly number[]): Finding {
+  const command = 'crosstalk sync';
+  const what = `waiting in the outbox: ${String(ages.length)}`;
+  return act(
+    `${what}, the oldest for ${String(Math.max(...ages))} s; push them with: ${command}`,
+    command,
+  );
+}
+
 /** Words the mail that a limit or a budget keeps waiting; of an account, its hold is the finding. */
 export function parkedFinding(parked: Parked): Finding[] {
   const { actor, tier, reason, until, said = '' } = parked;
@@ -75,6 +91,14 @@ export function heldAccount({ id, reason, until, said, login }: Held, mail: stri
   return reason === 'rate_limited'
     ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on automatically, or try now with: crosstalk resume`
     : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on automatically: crosstalk resume`;
+}
+
+/** Words an agent CLI that has just refused to work, in one line of the log. */
+export function refusingWords(
+  { id, reason, until, said }: Omit<Held, 'login'>,
+  actor: string,
+): string {
+  return `${id} is ${reasonInWords(reason)}, mail for ${actor} waits; tried again at ${until}: ${said}`;
 }
 
 /** Words mail that waits for a name that nobody serves. */

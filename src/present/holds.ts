@@ -2,7 +2,7 @@ import type { WebDelay, WebGate } from '../api/api.ts';
 import { formatAddress, type Address } from '../protocol/address.ts';
 import { didYouMean } from '../protocol/text/nearest.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import { reasonInWords, someOf, withoutSequences } from '../protocol/text/words.ts';
+import { endsByItself, reasonInWords, someOf, withoutSequences } from '../protocol/text/words.ts';
 
 /** Whether and why mail is held, and until when: `rate limited until …`. */
 export function holdWords({
@@ -14,6 +14,25 @@ export function holdWords({
   return `${reasonInWords(reason ?? 'paused')}${by}${until === null ? '' : ` until ${until}`}`;
 }
 
+/** Words the reason why a tier takes no mail, and when it is tried again. */
+export function parkedWords({
+  reason,
+  until,
+  said,
+}: {
+  reason: string;
+  until: string;
+  said?: string | undefined;
+}): string {
+  const again = endsByItself(reason) ? `, tried again at ${until}` : '';
+  return `${reasonInWords(reason)}${said === undefined ? '' : `: ${said}`}${again}`;
+}
+
+/** Words for whom or what somebody waits. */
+export function waitingFor(whom: string): string {
+  return `waiting for ${whom}`;
+}
+
 /** Words the reason that holds the mail of an actor of this machine up, with the message of its CLI and a remedy. */
 export function heldLine(actor: string, delay: WebDelay): string {
   const { reason, said } = delay;
@@ -22,7 +41,7 @@ export function heldLine(actor: string, delay: WebDelay): string {
   const words = withoutSequences(said ?? '');
   const isBudget = ['budget', 'thread_budget'].includes(reason ?? '');
   const more = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
-  return `waiting for ${actor}: ${holdWords(delay)}${more}`;
+  return `${waitingFor(actor)}: ${holdWords(delay)}${more}`;
 }
 
 /** Words the attempts so far: `attempt 1 of 3`. */
@@ -97,14 +116,37 @@ export function remoteAway(why: string, since: string, error: string): string {
   return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
 }
 
-/** Words the reason why mail for a host waits whose dispatcher does not run. */
-export function noDispatcher(alias: string): string {
-  return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
+/** Words that no dispatcher runs on this machine, and how to start one. @param so the consequence */
+export function noDispatcher(so: string): string {
+  return `no dispatcher is running here${so}; start one with: crosstalk dispatch`;
 }
+
+/** Words the reason why mail for a host waits whose dispatcher does not run. */
+export function noDispatcherFor(alias: string): string {
+  return noDispatcher(`, so mail for ${alias} waits`);
+}
+
+/** Words what was released, such as a dead letter, and why it is not tried yet. @param woken whether a dispatcher was */
+export function releasedWords(count: number, woken: boolean): string {
+  return `${String(count)} released${woken || count === 0 ? '' : `; ${NOT_TRIED_YET}`}`;
+}
+
+/** Reason why what was released is not tried yet. */
+export const NOT_TRIED_YET = noDispatcher(', so they wait');
 
 /** Words the reason why mail for an actor may wait on another host. @param since such as `for 3 h` */
 export function unheardLine(host: string, actor: string, since: string): string {
   return `${host}, which serves ${actor}, has not been heard of ${since}; its dispatcher may not be running`;
+}
+
+/** Words the reason why a cancelled message is not over yet. */
+export function endingLine(host: string, actor: string): string {
+  return `cancelled; ${host} ends what it does for ${actor} once it has heard of that`;
+}
+
+/** Words the reason why it is not known who serves an actor. @param path of a host file */
+export function unreadableLine(path: string, actor: string): string {
+  return `${path} cannot be read, so whether its host serves ${actor} is not known`;
 }
 
 /** Words the way in which a person receives their mail. */

@@ -1,6 +1,6 @@
 import type { WebHost, WebHostWord, WebMachine } from '../api/api.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import { ageOf, secondsSince } from './times.ts';
+import { ago, ageOf, secondsSince } from './times.ts';
 
 /** Words whether another machine is there, by the bell. */
 export function heardWords({ live, heard_s: heard }: Pick<WebMachine, 'live' | 'heard_s'>): string {
@@ -22,6 +22,13 @@ export function machineRow(machine: WebMachine): string[] {
   return [machine.alias, heardWords(machine), ...machineWords(machine)];
 }
 
+/** Words when another host was last heard of. @param at ISO 8601; null for not lately */
+export function lastHeardWords(alias: string, at: string | null, now: Date): string {
+  return at === null
+    ? `nothing heard from ${alias} lately`
+    : `last heard from ${alias} ${ago(at, now)} ago`;
+}
+
 /** When somebody last wrote a message. @param now milliseconds */
 export function wroteWords(at: string | null, now: number): string {
   return at === null
@@ -35,8 +42,7 @@ export function hostWords(
   other: WebMachine | undefined,
   { passed, now }: { passed: number; now: number },
 ): string {
-  if (here)
-    return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
+  if (here) return age === null ? 'no heartbeat' : `heartbeat ${ageOf(age + passed)} ago`;
   if (other?.live === true && other.heard_s !== null)
     return heardWords({ live: true, heard_s: other.heard_s + passed });
   return wroteWords(wrote, now);

@@ -1,6 +1,13 @@
 import type { WebState, WebWaiting } from '../api/api.ts';
 import { reasonInWords } from '../protocol/text/words.ts';
-import { attemptsInWords, gateWords, holdWords, nextInWords, permissionWords } from './holds.ts';
+import {
+  attemptsInWords,
+  gateWords,
+  holdWords,
+  nextInWords,
+  permissionWords,
+  waitingFor,
+} from './holds.ts';
 import { ageOf, localTimes, secondsSince } from './times.ts';
 
 /**
@@ -83,6 +90,11 @@ function actionsOf(one: Addressee): readonly Action[] {
 
 const [QUEUED, NOT_YET] = ['queued', ', not on the remote yet'];
 
+/** Words a run, and the host or the message on which its actor works. */
+export function atWork(actor: string, on: string | null): string {
+  return `${actor} is at work${on === null ? '' : ` on ${on}`}`;
+}
+
 /** Words a message that waits in the outbox. @param reason why */
 export function queuedLine(reason?: string): string {
   return `${QUEUED}${NOT_YET}${reason === undefined ? '' : `: ${reason}`}`;
@@ -158,13 +170,13 @@ function wordsOf(
       return ['sent', ''];
     case 'waiting':
       if (gate !== undefined) return [gateWords(who, gate, me), ''];
-      if (heard !== undefined) return [`waiting for ${who}`, ` (${heard})`];
-      return [`waiting for ${who}`, why === undefined ? '' : `: ${why}`];
+      if (heard !== undefined) return [waitingFor(who), ` (${heard})`];
+      return [waitingFor(who), why === undefined ? '' : `: ${why}`];
     case 'held':
-      return [`waiting for ${who}`, delay ? `: ${holdWords(delay)}` : ''];
+      return [waitingFor(who), delay ? `: ${holdWords(delay)}` : ''];
     case 'running':
       return [
-        `${who} is at work${detail === null ? '' : ` on ${detail}`}`,
+        atWork(who, detail),
         one.permission === undefined ? '' : `, and ${permissionWords(one.permission, me)}`,
       ];
     case 'answered':

@@ -44,14 +44,50 @@ export function asksSeveral(to: readonly Pick<Address, 'name'>[]): boolean {
   return to.length > 1 || to.some(({ name }) => name === EVERYONE);
 }
 
-/** Whether a debtor has answered; one that nobody serves may answer from anywhere. */
-export function hasAnswered({ actor, host }: Debtor, replies: readonly Located[]): boolean {
-  return replies.some(
-    ({ message }) =>
-      isAnswer(message) &&
-      message.from === actor &&
-      (host === undefined || (message.host ?? host) === host),
+/** The parts of a message about another one on which the verdict on that one depends. */
+export interface Reaction {
+  from: string;
+  host?: string | null;
+  mark?: Mark;
+  /** The host on which a delivery failed, for the notice of a failure. */
+  failed_on?: string;
+}
+
+/** Returns a message as a reaction to another one. */
+export function reactionOf<T extends Located>(one: T): T & Reaction {
+  const { from, host, failed } = one.message;
+  const mark = markOf(one.message);
+  return { ...one, from, mark, ...(host && { host }), ...(failed && { failed_on: failed.host }) };
+}
+
+/** What a debtor owes, and the message by which it owes nothing more. */
+export interface Verdict<T> {
+  outcome: Outcome;
+  /** Its first answer. */
+  answer: T | undefined;
+  /** Its newest notice of a failure. */
+  notice: T | undefined;
+}
+
+/**
+ * Judges what a debtor owes, for everybody who asks: an answer counts from any host where nobody is known to serve the
+ * name, and the notice of a failure only from the debtor itself, on the host that failed. A pure function.
+ *
+ * @param reactions the messages that count as reactions to the question, oldest first
+ */
+export function verdictOf<T extends Reaction>(
+  { actor, host }: Debtor,
+  reactions: readonly T[],
+): Verdict<T> {
+  const own = reactions.filter(
+    (one) => one.from === actor && (host === undefined || (one.host ?? host) === host),
   );
+  const answer = own.find(({ mark = null }) => mark === null);
+  const notice = own.findLast(
+    (one) => one.mark === 'failure' && one.host !== undefined && one.failed_on === one.host,
+  );
+  const outcome = answer !== undefined ? 'REPLIED' : notice !== undefined ? 'FAILED' : 'PENDING';
+  return { outcome, answer, notice };
 }
 
 /**
@@ -83,16 +119,4 @@ export function debtorsOf(
     if (!served || (unreadable.length > 0 && host === undefined)) add(name);
   }
   return [...found.values()];
-}
-
-/** Finds the notice of a debtor's failure: only the debtor itself, on its own host, can report it. */
-export function noticeOf(
-  { actor, host }: Debtor,
-  replies: readonly Located[],
-): Located | undefined {
-  if (host === undefined) return undefined;
-  return replies.findLast(
-    ({ message }) =>
-      message.from === actor && message.host === host && message.failed?.host === host,
-  );
 }

@@ -1,7 +1,7 @@
 import type { Gauge } from 'prom-client';
 import type { WebNow, WebBrokenFiles, WebSchedule } from '../api/api.ts';
 import { ownBill, type TierBill } from '../actions/reading/cost.ts';
-import { forAPerson, type ForAPerson } from '../actions/health/for-a-person.ts';
+import { forAPerson, type ForAPerson } from '../actions/state/open-proposals.ts';
 import type { Parts, EventCounts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 import { brokenFiles } from '../actions/page/broken-files.ts';

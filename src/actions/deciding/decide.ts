@@ -14,7 +14,8 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedDecisions } from '../lookup/queued.ts';
-import { isOfHere, waitingHere, type WaitingHere } from '../lookup/open-proposals.ts';
+import { readRecords, type Records } from '../state/local.ts';
+import { isOfHere, waitingIn, type WaitingHere } from '../state/open-proposals.ts';
 import { noteSeen } from '../lookup/seen.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
@@ -95,10 +96,11 @@ export async function proposalAt(context: Context, input: ProposalInput): Promis
   }
   const { bytes } = await findFile(context, `${channel}/${relPath}`);
   const digest = digestOfProposal({ channel, relPath }, bytes.toString('utf8'));
-  const here = await waitingHere(context);
+  const records = await readRecords(context);
+  const here = waitingIn(records);
   const isElsewhere = !isOfHere(here, { channel, relPath, message });
   const proposal = { channel, relPath, digest, approver, isElsewhere };
-  const { decided, ignored, takenBack } = await judged(context, proposal, message);
+  const { decided, ignored, takenBack } = await judged(context, records, proposal, message);
   if (decided !== undefined)
     throw new CrosstalkError(
       'refused',
@@ -197,6 +199,7 @@ type Asked = Parameters<Decisions['judge']>[1];
 /** Determines the decision, as far as this machine knows it; decisions that wait in the outbox here count too. */
 async function judged(
   context: Context,
+  { outbox }: Pick<Records, 'outbox'>,
   proposal: Asked,
   written: Message,
 ): Promise<{ decided?: CountedDecision; ignored: IgnoredDecision[]; takenBack?: string }> {
@@ -204,7 +207,7 @@ async function judged(
   const links = new ChannelLinks(transport, reader);
   const decisions = new Decisions({ transport, links, verifier, decided });
   // Messages that are still on their way come first: they leave the outbox only once the bus has them.
-  const queued = await queuedDecisions(context);
+  const queued = await queuedDecisions(context, outbox);
   const tip = await tipOf(context);
   const found = await decisions.judge(tip, proposal);
   if (found.decided !== undefined) return found;

@@ -1,5 +1,5 @@
 import { countOf } from '../../protocol/text/words.ts';
-import { noDispatcher, remoteAway } from '../../present/holds.ts';
+import { noDispatcherFor, remoteAway } from '../../present/holds.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import type { Facts, Status } from './report.ts';
@@ -141,7 +141,7 @@ function dispatcherProblems(
     if (host === null && hostProblem !== null && served !== undefined)
       problems.push(act(hostProblem));
     const alias = host?.alias ?? served;
-    if (alias !== undefined) problems.push(act(noDispatcher(alias), 'crosstalk dispatch'));
+    if (alias !== undefined) problems.push(act(noDispatcherFor(alias), 'crosstalk dispatch'));
   } else if (dispatcher === null) {
     problems.push(wait('a dispatcher has started and not reported yet; look again in a moment'));
   } else {

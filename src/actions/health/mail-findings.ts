@@ -1,6 +1,6 @@
 import { type HeldChange, changeText, pushedText } from '../../protocol/approval/approval.ts';
 import { act, wait, type Finding } from '../../present/finding.ts';
-import { parkedFinding } from '../../present/findings.ts';
+import { outboxFinding, parkedFinding, pausedFinding } from '../../present/findings.ts';
 import { letterFindings } from '../../present/letter-findings.ts';
 import { endsByItself } from '../../protocol/text/words.ts';
 import { heldProblems } from './held-agents.ts';
@@ -16,14 +16,7 @@ export const NAMED = 5;
 export function mailProblems(facts: Facts): Finding[] {
   const { paused, holds, host, parked, dead_letters: letters, held, held_secrets: secrets } = facts;
   return [
-    ...(paused === null
-      ? []
-      : [
-          act(
-            `paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`,
-            'crosstalk resume',
-          ),
-        ]),
+    ...(paused === null ? [] : [pausedFinding(paused)]),
     ...heldProblems(holds, host?.actors, parked).map(({ hold, problem: found }) => {
       const said = { check: `account of ${hold.id}`, found, fix: '' };
       return endsByItself(hold.reason)
@@ -54,13 +47,7 @@ function outboxProblems(facts: Facts): Finding[] {
   // The push budget of a remote may hold messages back for up to a minute, which is not a problem.
   const limit = (budget?.next_at ?? null) === null ? OUTBOX_LIMIT_S : 2 * OUTBOX_LIMIT_S;
   const old = outbox.filter(({ age_s: age }) => age > limit);
-  if (old.length > 0)
-    problems.push(
-      act(
-        `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
-        'crosstalk sync',
-      ),
-    );
+  if (old.length > 0) problems.push(outboxFinding(old.map(({ age_s: age }) => age)));
   for (const { at, reason, files } of aside.slice(0, NAMED))
     problems.push(
       act(

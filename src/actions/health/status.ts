@@ -24,7 +24,8 @@ import { secretsOf } from '../setup/secrets.ts';
 import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
-import { parkedIn, readRecords } from '../state/local.ts';
+import { gatedMail } from '../state/delivery.ts';
+import { parkedIn, readRecords, type Records } from '../state/local.ts';
 import type { Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
@@ -36,7 +37,7 @@ import { hostWords } from '../lookup/heard.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
-import { inboxHere } from '../lookup/inbox.ts';
+import { inboxHere } from '../state/inbox.ts';
 
 /** Milliseconds for the answer of a dispatcher, which may hang. */
 const ASK_MS = 1000;
@@ -76,7 +77,7 @@ export async function examine(
     readRecords(context),
     holderOf(paths.root, 'writer'),
   ]);
-  const { runs, heartbeat, paused, permissions, gated } = records;
+  const { runs, heartbeat, paused, permissions, gates } = records;
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   const inRun = isOfRun(context.agentMode);
@@ -107,10 +108,10 @@ export async function examine(
     profile_changes: profiles.changes,
     parked: await parkedIn(context, records, () => Promise.resolve(host.inForce)),
     unserved: await mailForNobody(context, counting),
-    inbox: await waitingFor(context, counting.name, counting),
+    inbox: await waitingFor(context, records, counting),
     permissions: [...permissions],
     held: host.held,
-    gated: [...gated],
+    gated: gates.map(gatedMail),
     sessions: await keptSessions(context),
     ...(machines && { machines }),
     ...(counting.all === true && { hosts: await hostWords(context, host.status?.alias, machines) }),
@@ -259,17 +260,15 @@ const EXCERPT_BYTES = 100;
 /**
  * Returns the questions to somebody, as far as is known locally; starts no git process of its own. A run receives the
  * waiting mail of its actor, so nothing is returned for that.
- *
- * @param name of the viewer
  */
 async function waitingFor(
   context: Context,
-  name: string | undefined,
-  counting: IndexOptions,
+  records: Records,
+  { name, ...indexing }: Looking,
 ): Promise<InboxStatus | null> {
   if (name === undefined || isOfRun(context.agentMode)) return null;
   const input = { name, questions: true, limit: SHOWN };
-  const { unread, questions, entries } = await inboxHere(context, input, counting);
+  const { unread, questions, entries } = await inboxHere(context, input, indexing, records);
   return {
     name,
     unread,

@@ -1,5 +1,6 @@
 import { placeOf, messageKey, type MessageRef } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 
 /** A file that waits in this machine's outbox. */
@@ -11,14 +12,23 @@ interface QueuedFile {
 
 /** Returns every file that waits in this machine's outbox. */
 export async function queuedFiles({ outbox }: Pick<Context, 'outbox'>): Promise<QueuedFile[]> {
-  return (await outbox.all()).flatMap(({ commits }) => commits.flatMap(({ files }) => files));
+  return filesIn(await outbox.all());
 }
 
-/** Selects the waiting files whose path is that of a message. */
-export async function queuedMessages(
-  context: Pick<Context, 'outbox'>,
-): Promise<(QueuedFile & MessageRef)[]> {
-  return (await queuedFiles(context)).flatMap((file) => {
+function filesIn(entries: readonly OutboxEntry[]): QueuedFile[] {
+  return entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
+}
+
+/** Returns the messages that wait in this machine's outbox. */
+export async function queuedMessages({
+  outbox,
+}: Pick<Context, 'outbox'>): Promise<(QueuedFile & MessageRef)[]> {
+  return messagesIn(await outbox.all());
+}
+
+/** Selects the files of the outbox whose path is that of a message. */
+export function messagesIn(entries: readonly OutboxEntry[]): (QueuedFile & MessageRef)[] {
+  return filesIn(entries).flatMap((file) => {
     const place = placeOf(file.path);
     return place.kind === 'message'
       ? [{ ...file, channel: place.channel, relPath: place.relPath }]
@@ -54,11 +64,11 @@ export async function queuedCancels(
 }
 
 /** Returns the decisions that a person has made on this machine and that are not on the bus yet. */
-export async function queuedDecisions({
-  outbox,
-  decided,
-}: Pick<Context, 'outbox' | 'decided'>): Promise<(MessageRef & Located)[]> {
-  const queued = await queuedMessages({ outbox });
+export async function queuedDecisions(
+  { decided }: Pick<Context, 'decided'>,
+  outbox: readonly OutboxEntry[],
+): Promise<(MessageRef & Located)[]> {
+  const queued = messagesIn(outbox);
   if (queued.length === 0) return [];
   const isMadeHere = await decided.look();
   return queued.flatMap(({ channel, relPath, path, content }) => {

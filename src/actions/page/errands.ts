@@ -1,20 +1,14 @@
 import { messageKey } from '../../protocol/layout.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE } from '../../protocol/address.ts';
+import { verdictOf, type Verdict } from '../../protocol/owed.ts';
 import type { Trace } from './recent.ts';
 
-/** A message that wakes an actor, and its answer. */
-export interface Errand {
+/** A message that wakes an actor, and the verdict on it: what names it in `re` or `cause` is a reaction to it. */
+export interface Errand extends Verdict<Trace> {
   message: Trace;
   /** The addressee. */
   actor: string;
-  /**
-   * The actor's first message that names it in `re` or `cause`; undefined while there is no such
-   * message.
-   */
-  answer: Trace | undefined;
-  /** Actor's notice that it failed for good, on any host. */
-  failure: Trace | undefined;
 }
 
 /**
@@ -26,15 +20,14 @@ export interface Errand {
  */
 export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>): Errand[] {
   const senders = new Map(traces.map((trace) => [messageKey(trace), trace.from]));
-  const answers = new Map<string, Trace>();
-  const failures = new Map<string, Trace>();
-  for (const trace of traces) {
-    for (const relPath of [...trace.re, ...trace.cause]) {
-      const key = `${messageKey({ channel: trace.channel, relPath })} ${trace.from}`;
-      if (trace.mark === 'failure') failures.set(key, trace);
-      else if (trace.mark !== 'interim' && !answers.has(key)) answers.set(key, trace);
+  const reactions = new Map<string, Trace[]>();
+  for (const trace of traces)
+    for (const relPath of new Set([...trace.re, ...trace.cause])) {
+      const key = messageKey({ channel: trace.channel, relPath });
+      const known = reactions.get(key);
+      if (known === undefined) reactions.set(key, [trace]);
+      else known.push(trace);
     }
-  }
   return traces.flatMap((message) => {
     const senderOf = (relPath: string): string | undefined =>
       senders.get(messageKey({ channel: message.channel, relPath }));
@@ -42,10 +35,9 @@ export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>)
     return [...names].flatMap(([actor, host]) => {
       if (actor === EVERYONE || !served.has(actor)) return [];
       const wakes = activation(message, actor, host ?? '', senderOf);
-      const key = `${messageKey(message)} ${actor}`;
-      return wakes.wakes
-        ? [{ message, actor, answer: answers.get(key), failure: failures.get(key) }]
-        : [];
+      if (!wakes.wakes) return [];
+      const debtor = host === undefined ? { actor } : { actor, host };
+      return [{ message, actor, ...verdictOf(debtor, reactions.get(messageKey(message)) ?? []) }];
     });
   });
 }

@@ -1,7 +1,7 @@
 import type { WebInbox, WebInboxItem } from '../../api/api.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import type { Context } from '../context.ts';
-import { inboxHere, type InboxEntry } from '../lookup/inbox.ts';
+import { inboxHere, type InboxEntry } from '../state/inbox.ts';
 
 /** Milliseconds to spend on an index that is behind. */
 const PATIENCE_MS = 1000;

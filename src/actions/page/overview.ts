@@ -12,9 +12,8 @@ import type { Status } from '../health/report.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { namedPeople } from '../lookup/people.ts';
 import { isSettled } from '../tracing/facts.ts';
-import { gateOf } from '../lookup/gated.ts';
 import { errandsOf } from './errands.ts';
-import { deliveryOf, stateOf } from '../state/delivery.ts';
+import { deliveryOf, gateOf, stateOf } from '../state/delivery.ts';
 import { readLocal, type Local } from '../state/local.ts';
 
 /** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */
@@ -197,13 +196,13 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
   const now = context.now();
   const described = await Promise.all(
     errandsOf(traces, served).map(async (errand): Promise<WebWaiting[]> => {
-      const { message, actor, answer, failure } = errand;
+      const { message, actor, outcome } = errand;
       const delivery = deliveryOf(local, message, { actor, tier: message.tier }, now);
-      if (answer !== undefined || delivery.letter?.state === CANCELLED) return [];
+      if (outcome === 'REPLIED' || delivery.letter?.state === CANCELLED) return [];
       const known = stateOf(delivery, now);
       const isHere = local.actors.has(actor);
       // Another host has given it up; of this machine's own the dead letter would be here.
-      if (known.state === 'waiting' && !isHere && failure !== undefined) known.state = 'failed';
+      if (known.state === 'waiting' && !isHere && outcome === 'FAILED') known.state = 'failed';
       // An actor of this machine chose silence; the silence of other machines is not known here.
       const mayBeSettled = known.state === 'waiting' || known.state === 'held';
       if (mayBeSettled && isHere && (await isSettled(context, local.cursors, actor, message)))

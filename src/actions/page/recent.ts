@@ -5,7 +5,7 @@ import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/layout.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
-import { markOf, type Mark } from '../../protocol/owed.ts';
+import { markOf, type Reaction } from '../../protocol/owed.ts';
 import {
   arrivals,
   byTime,
@@ -17,7 +17,7 @@ import {
 import { tipOf, type Context } from '../context.ts';
 
 /** Parts of a message that are stored for the overview: everything except its text. */
-export interface Trace {
+export interface Trace extends Reaction {
   channel: string;
   relPath: string;
   from: string;
@@ -29,8 +29,6 @@ export interface Trace {
   tier: string | null;
   host: string | null;
   excerpt: string;
-  /** Absent for an ordinary message. */
-  mark?: Mark;
   /** The schedule that has sent it, as it states. */
   schedule?: string;
   /** The subscription that produced it, as it states. */
@@ -165,6 +163,7 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     ...(skill !== undefined && { skill }),
     // A cancelled message is waited for no more than an answered one.
     mark: message.failed?.reason === CANCELLED ? null : markOf(message),
+    ...(message.failed && { failed_on: message.failed.host }),
   };
 }
 

@@ -3,7 +3,7 @@ import { channelNameProblem, formatChannel, type Channel } from '../../protocol/
 import { channelFile, isChannelId, writtenAt } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
-import { unreadOf } from '../lookup/inbox.ts';
+import { unreadOf } from '../state/inbox.ts';
 import { seenHere } from '../lookup/seen.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';

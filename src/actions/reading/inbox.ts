@@ -11,7 +11,7 @@ import {
   type Inbox,
   type InboxEntry,
   type InboxInput,
-} from '../lookup/inbox.ts';
+} from '../state/inbox.ts';
 import { marked } from '../lookup/marked.ts';
 import { isFor, seenHere } from '../lookup/seen.ts';
 import { waitForNews } from './news.ts';

@@ -1,4 +1,4 @@
-import { noDispatcher } from '../../present/holds.ts';
+import { noDispatcherFor } from '../../present/holds.ts';
 import { parseAddress } from '../../protocol/address.ts';
 import { debtorsOf } from '../../protocol/owed.ts';
 import { holderOf } from '../../state/lock.ts';
@@ -13,7 +13,7 @@ import type { Sent } from './input.ts';
  */
 export async function noteIdle(context: Context, sent: Sent): Promise<void> {
   const alias = await idleHost(context, sent).catch(() => undefined);
-  if (alias !== undefined) context.note(noDispatcher(alias));
+  if (alias !== undefined) context.note(noDispatcherFor(alias));
 }
 
 async function idleHost(context: Context, { from, messages }: Sent): Promise<string | undefined> {

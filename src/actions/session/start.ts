@@ -15,7 +15,7 @@ import { desktopOf, runNotifier, type Desktop, type Notification } from '../../r
 import type { Announcement } from '../../runner/screen.ts';
 import { optionLines } from '../../protocol/talk.ts';
 import type { Message } from '../../protocol/message.ts';
-import { asksOnArrival } from '../lookup/inbox.ts';
+import { asksOnArrival } from '../state/inbox.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { waitForNews } from '../reading/news.ts';
 

@@ -8,7 +8,7 @@ import type { ListedMemory } from '../memory/list.ts';
 import type { LoggedMemory } from '../memory/log.ts';
 import type { AddedMemory } from '../memory/add.ts';
 import type { Cancellation } from '../lookup/taken-back.ts';
-import type { InboxEntry } from '../lookup/inbox.ts';
+import type { InboxEntry } from '../state/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';

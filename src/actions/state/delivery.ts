@@ -1,11 +1,46 @@
-import type { WebDelay } from '../../api/api.ts';
+import type { WebDelay, WebGate } from '../../api/api.ts';
+import { whyIgnored, type IgnoredDecision } from '../../protocol/decision/judge.ts';
 import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Gate } from '../../state/gates.ts';
 import type { Heartbeat, Joining } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
-import type { GatedMail } from '../lookup/gated.ts';
 import type { Local, RunHere } from './local.ts';
+
+/** Mail of this machine that waits for somebody to decide on a plan. */
+export interface GatedMail extends WebGate {
+  actor: string;
+  tier: string;
+  channel: string;
+  messages: string[];
+  /** The id of the channel of the message with the plan. */
+  proposal_channel: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** Messages that state a decision and do not count, with the reason in words. */
+  ignored: (IgnoredDecision & { why: string })[];
+}
+
+/** Returns a plan that waits at a gate, as faces show it. */
+export function gatedMail(gate: Gate): GatedMail {
+  const { actor, tier, channel, messages, proposal, approver, since, decided, ignored } = gate;
+  return {
+    ...{ actor, tier, channel, messages, approver, since },
+    proposal: proposal.relPath,
+    proposal_channel: proposal.channel,
+    approved: decided?.decision === 'approve',
+    ignored: ignored.map((one) => ({
+      ...one,
+      why: whyIgnored(one.reason, { from: one.from, approver }),
+    })),
+  };
+}
+
+/** Returns the fields of a gate that a face needs. */
+export function gateOf({ approver, proposal, approved }: WebGate): WebGate {
+  return { approver, proposal, approved };
+}
 
 /** A message for one actor of this machine, as its records have it: each part is undefined where there is none. */
 export interface Delivery {
@@ -38,6 +73,7 @@ export function deliveryOf(
     one.actor === actor && one.channel === channel && one.messages.includes(relPath);
   const key = messageKey({ channel, relPath });
   const letter = local.letters.find(isIt);
+  const gate = local.gates.find(isIt);
   const isHere = letter !== undefined || local.actors.has(actor);
   const parked = local.parked.find(
     (one) =>
@@ -51,7 +87,7 @@ export function deliveryOf(
     letter,
     held: isHere ? heldBy(local, parked) : undefined,
     parked,
-    gate: local.gated.find(isIt),
+    gate: gate && gatedMail(gate),
     joining: local.heartbeat?.joining?.find(
       (one) =>
         Date.parse(one.until) > now.getTime() &&

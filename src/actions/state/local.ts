@@ -3,6 +3,7 @@ import { accountOf } from '../../agents/agents.ts';
 import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import { Cursors, type ActorCursors } from '../../state/cursors.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
+import { Gates, type Gate } from '../../state/gates.ts';
 import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
 import { Holds, type Hold, Pauses, type Pause } from '../../state/holds.ts';
 import { holderOf } from '../../state/lock.ts';
@@ -14,7 +15,6 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import { weigh } from '../../bus/approvals.ts';
 import { isOfRun } from '../agent-mode.ts';
 import type { Context } from '../context.ts';
-import { listGated, type GatedMail } from '../lookup/gated.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { findServed } from '../setup/hosts.ts';
 
@@ -41,8 +41,8 @@ export interface Records {
   outbox: readonly OutboxEntry[];
   cursors: ReadonlyMap<string, ActorCursors>;
   permissions: readonly OpenPermission[];
-  /** Mail that waits for somebody to decide on a plan. */
-  gated: readonly GatedMail[];
+  /** Plans that wait at the gates of this machine, oldest first, and those that were decided on. */
+  gates: readonly Gate[];
 }
 
 /** Knowledge of this machine about its own deliveries, for everything that reports on them. */
@@ -57,7 +57,7 @@ export interface Local extends Records {
 /** Reads the records of this machine, without git. */
 export async function readRecords(context: Context): Promise<Records> {
   const { paths, deadLetters, outbox, agentMode } = context;
-  const [holder, said, paused, holds, letters, entries, cursors, permissions, gated] =
+  const [holder, said, paused, holds, letters, entries, cursors, permissions, gates] =
     await Promise.all([
       holderOf(paths.root, 'dispatcher'),
       loadHeartbeat(paths.heartbeat),
@@ -67,7 +67,7 @@ export async function readRecords(context: Context): Promise<Records> {
       outbox.all(),
       new Cursors(paths.root).load(),
       new OpenPermissions(paths.root).all(),
-      listGated(context),
+      new Gates(paths.root).all(),
     ]);
   // The sandbox of a run may hide the dispatcher's process, but a run exists only with a dispatcher.
   const inRun = isOfRun(agentMode);
@@ -83,7 +83,7 @@ export async function readRecords(context: Context): Promise<Records> {
     running,
     letters,
   };
-  return { ...state, outbox: entries, cursors, permissions, gated };
+  return { ...state, outbox: entries, cursors, permissions, gates };
 }
 
 /** Reads this machine's knowledge of its own deliveries. */

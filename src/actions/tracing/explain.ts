@@ -176,23 +176,6 @@ async function sessionAbout(
   };
 }
 
-/** Words the same, a line each. */
-export function sessionLines({ run, next }: SessionAbout): string[] {
-  const began = {
-    fresh: 'its run began a session',
-    resumed: 'its run went on with a session',
-    warm: 'its run went on with a session whose process was kept',
-  };
-  return [
-    ...(run === undefined ? [] : [began[run]]),
-    ...(next === undefined
-      ? []
-      : [
-          `the next run in this thread goes on with a session of ${next.agent}${next.kept === true ? ' whose process is kept' : ''} (tier ${next.tier}, ${next.turns === 1 ? '1 run' : `${String(next.turns)} runs`} so far), unless something has changed`,
-        ]),
-  ];
-}
-
 /** Outcome of a message for work under way (warm.md, "Steering"). */
 interface SteeringAbout {
   /** The question for the work on which it is. */
@@ -251,22 +234,4 @@ async function steeringAbout(
     return { steers, became: messages.includes(steers) ? 'together' : 'own', run: id };
   }
   return { steers, became: 'open' };
-}
-
-/** Words the same. */
-export function steeringLine({ steers, became, run = '', why = '' }: SteeringAbout): string {
-  switch (became) {
-    case 'into':
-      return `for the work on ${steers}: it went into the run ${run} while that was under way`;
-    case 'again':
-      return `for the work on ${steers}: the run ${run} was ended and begun again with both`;
-    case 'together':
-      return `for the work on ${steers}: one run had both from its beginning`;
-    case 'own':
-      return `for the work on ${steers}: it came too late for its run, and is handled by itself`;
-    case 'open':
-      return `for the work on ${steers}: no run has it yet`;
-    case 'ordinary':
-      return `not for work under way, as ${why}: it is a message like any other`;
-  }
 }

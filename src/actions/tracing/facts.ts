@@ -2,17 +2,14 @@ import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { cursorOf } from '../../state/cursors.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
-import { deliveryOf, stateOf } from '../state/delivery.ts';
+import { deliveryOf, stateOf, type GatedMail } from '../state/delivery.ts';
 import type { Local } from '../state/local.ts';
-import type { GatedMail } from '../lookup/gated.ts';
 import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
-import { joiningWords, gateLine, permissionWords } from '../../present/holds.ts';
 
 /** Facts about a message for one actor, each on its own, from this machine's point of view. */
 export interface Facts {
@@ -137,35 +134,4 @@ async function isAt(
   { channel, relPath }: MessageRef,
 ): Promise<boolean> {
   return (await transport.objects.read(`${commit}:${messageFile(channel, relPath)}`)) !== undefined;
-}
-
-/** Words the facts as one line, in the order in which they happened. */
-export function describeFacts(facts: Facts): string {
-  const parts = [
-    facts.queued_here ? 'queued here' : '',
-    facts.on_the_bus ? 'on the bus' : 'not on the bus',
-    facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
-    facts.running ? 'running' : '',
-    facts.permission === null
-      ? ''
-      : `${permissionWords(facts.permission)}, as ${facts.permission.relPath} asks`,
-    facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
-    facts.cancelled_in.length > 0 ? `cancelled by ${facts.cancelled_in.join(', ')}` : '',
-    facts.failed_in.length > 0 ? `failed, as ${facts.failed_in.join(', ')} tells` : '',
-    facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
-    facts.parked === null
-      ? ''
-      : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
-    facts.delay?.reason === 'paused' ? `paused ${facts.delay.said ?? ''}` : '',
-    facts.joining === null ? '' : joiningWords(facts.joining),
-    facts.gated === null ? '' : gateLine(facts.gated.actor, facts.gated),
-    ...(facts.gated?.ignored ?? []).map(
-      ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
-    ),
-    facts.silent ? 'met with silence' : '',
-    facts.dead_letter === null || facts.dead_letter.state === CANCELLED
-      ? ''
-      : `${facts.dead_letter.state} as dead letter ${facts.dead_letter.id}`,
-  ];
-  return parts.filter((part) => part !== '').join(', ');
 }

@@ -8,7 +8,7 @@ import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import type { Located } from '../../protocol/message.ts';
-import { isAnswer, markOf } from '../../protocol/owed.ts';
+import { markOf, reactionOf, verdictOf } from '../../protocol/owed.ts';
 import { treesOf, type Branch } from '../../protocol/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -17,14 +17,15 @@ import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
-import { gateOf } from '../lookup/gated.ts';
+import { gateOf } from '../state/delivery.ts';
 import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { readLocal, type Local } from '../state/local.ts';
 import { gather, queuedIn } from './gather.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
-import { joiningWords, noDispatcher } from '../../present/holds.ts';
-import { ago } from '../../present/times.ts';
+import { joiningWords, noDispatcherFor } from '../../present/holds.ts';
+import { lastHeardWords } from '../../present/hosts.ts';
+import { atWork } from '../../present/state.ts';
 import { lastHeard } from '../lookup/heard.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { unservedOrPerson, servedBy } from '../lookup/people.ts';
@@ -153,10 +154,11 @@ async function statesOf(
   for (const { name, host } of message.to) {
     if (name === EVERYONE || (!isQuestion(message) && !served.has(name))) continue;
     if (!activation(message, name, host ?? '', senderOf).wakes) continue;
-    const said = thread.filter(
-      (one) => one.message.from === name && one.message.re.includes(relPath),
-    );
-    const answer = said.find((one) => isAnswer(one.message));
+    const said = thread
+      .filter((one) => one.message.from === name && one.message.re.includes(relPath))
+      .map(reactionOf);
+    const debtor = host === undefined ? { actor: name } : { actor: name, host };
+    const { answer, notice } = verdictOf(debtor, said);
     if (answer !== undefined) {
       const took = Date.parse(answer.message.timestamp) - Date.parse(message.timestamp);
       const seconds = Math.max(0, Math.round(took / 1000));
@@ -179,7 +181,13 @@ async function statesOf(
     };
     states.push(
       open.state === 'waiting'
-        ? await waiting(context, local, open, { said, thread }, { name, host, facts, heardOf })
+        ? await waiting(
+            context,
+            local,
+            open,
+            { said, thread, notice },
+            { name, host, facts, heardOf },
+          )
         : open,
     );
   }
@@ -231,7 +239,11 @@ async function waiting(
   context: Context,
   local: Local,
   open: WebState,
-  { said, thread }: { said: readonly Located[]; thread: readonly Located[] },
+  {
+    said,
+    thread,
+    notice,
+  }: { said: readonly Located[]; thread: readonly Located[]; notice: Located | undefined },
   to: {
     name: string;
     host: string | undefined;
@@ -240,7 +252,7 @@ async function waiting(
   },
 ): Promise<WebState> {
   const { joining, gated } = to.facts;
-  const failed = failedElsewhere(said, to.host);
+  const failed = failedElsewhere(notice);
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
   const gate = gated === null ? gateIn(said, thread) : gateOf(gated);
   if (gate !== undefined) return { ...open, gate };
@@ -267,13 +279,8 @@ function gateIn(said: readonly Located[], thread: readonly Located[]): WebGate |
 
 /** Returns the failure on another host, by the notice of that host's dispatcher. */
 function failedElsewhere(
-  said: readonly Located[],
-  host: string | undefined,
+  notice: Located | undefined,
 ): Pick<WebState, 'state' | 'detail' | 'failed_on' | 'delay'> | undefined {
-  const notice = said.findLast(({ message }) => {
-    const { failed } = message;
-    return failed?.host === message.host && (host === undefined || host === failed?.host);
-  });
   const { failed, timestamp, body } = notice?.message ?? {};
   if (failed === undefined || timestamp === undefined) return undefined;
   const { reason, attempts } = failed;
@@ -353,7 +360,7 @@ async function whyUnread(
     if (heardOf === undefined) return {};
     return { heard: await heardFrom(context, local, name, others, heardOf) };
   }
-  return local.runs ? {} : { held_up: noDispatcher(local.alias ?? '') };
+  return local.runs ? {} : { held_up: noDispatcherFor(local.alias ?? '') };
 }
 
 /** The most hosts of which the last sign of life is shown. */
@@ -369,14 +376,7 @@ async function heardFrom(
   const now = context.now();
   const live = otherMachines(lastSaid, hosts, now) ?? [];
   const busy = live.find(({ running }) => running.includes(actor));
-  if (busy !== undefined) return `${actor} is at work on ${busy.alias}`;
+  if (busy !== undefined) return atWork(actor, busy.alias);
   const heard = await heardOf(new Set(hosts));
-  return hosts
-    .map((alias) => {
-      const at = heard.get(alias) ?? null;
-      return at === null
-        ? `nothing heard from ${alias} lately`
-        : `last heard from ${alias} ${ago(at, now)} ago`;
-    })
-    .join(', ');
+  return hosts.map((alias) => lastHeardWords(alias, heard.get(alias) ?? null, now)).join(', ');
 }

@@ -1,5 +1,6 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
+import { noDispatcher } from '../../present/holds.ts';
 import { Pauses, type Pause } from '../../state/holds.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
@@ -53,6 +54,6 @@ export async function wake({ paths, transport }: Context): Promise<{ pid: number
     'not_found',
     asked.kind === 'timeout'
       ? `the dispatcher of ${transport.dir} does not answer; look at it with: crosstalk status`
-      : `no dispatcher is running here for ${transport.dir}; start one with: crosstalk dispatch`,
+      : noDispatcher(` for ${transport.dir}`),
   );
 }

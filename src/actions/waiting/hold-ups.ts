@@ -1,14 +1,16 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import {
+  endingLine,
   failingLine,
   gateLine,
   heldLine,
   joiningLine,
   NOBODY_SERVES_ANY,
-  noDispatcher,
+  noDispatcherFor,
   personLine,
   remoteAway,
   unheardLine,
+  unreadableLine,
   unservedLine,
 } from '../../present/holds.ts';
 import { ago } from '../../present/times.ts';
@@ -38,8 +40,7 @@ export function holdUps(
   if (isOver || question === undefined) return [];
   const lines = owing.flatMap((debtor): string[] => {
     const { actor, host } = debtor;
-    if (cancelled !== undefined)
-      return [`cancelled; ${host ?? ''} ends what it does for ${actor} once it has heard of that`];
+    if (cancelled !== undefined) return [endingLine(host ?? '', actor)];
     if (host === undefined) return nobody(actor, world);
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
     return world.local === undefined ? [] : here(debtor, world.local);
@@ -50,9 +51,7 @@ export function holdUps(
 function nobody(actor: string, { serving, unreadable, people }: World): string[] {
   if (people.has(actor)) return [personLine(actor)];
   if (serving.some(({ actors }) => actors.includes(actor)) || unreadable.length > 0)
-    return unreadable.map(
-      (path) => `${path} cannot be read, so whether its host serves ${actor} is not known`,
-    );
+    return unreadable.map((path) => unreadableLine(path, actor));
   if (actor === EVERYONE) return [NOBODY_SERVES_ANY];
   return [unservedLine({ name: actor }, serving)];
 }
@@ -75,7 +74,7 @@ function elsewhere(
 function here({ actor, host = '', here: delivery }: Owing, { runs }: Local): string[] {
   const { run, held, gate, joining, letter } = delivery ?? {};
   if (run !== undefined) return [];
-  if (!runs) return [noDispatcher(host)];
+  if (!runs) return [noDispatcherFor(host)];
   if (held !== undefined) return [heldLine(actor, held)];
   if (gate !== undefined) return [gateLine(actor, gate)];
   if (letter === undefined && joining !== undefined) return [joiningLine(joining)];

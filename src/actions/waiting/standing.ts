@@ -6,9 +6,9 @@ import { saidBesides } from '../../protocol/failure-notice.ts';
 import {
   asksSeveral,
   debtorsOf,
-  hasAnswered,
   isAnswer,
-  noticeOf,
+  reactionOf,
+  verdictOf,
   type Debtor,
   type Outcome,
 } from '../../protocol/owed.ts';
@@ -122,23 +122,25 @@ export function standingOf(
   const place = { relPath: ref.relPath, message: question };
   const cancelled: CancelHere | undefined = cancelOf(place, replies, { isNobodys });
   const debtors = debtorsOf(question, world);
+  const reactions = replies.map(reactionOf);
   for (const debtor of debtors) {
     const { actor, host } = debtor;
+    const { outcome, notice } = verdictOf(debtor, reactions);
     // Nobody owes themselves an answer.
-    if (several && (actor === question.from || hasAnswered(debtor, replies))) continue;
+    if (several && (actor === question.from || outcome === 'REPLIED')) continue;
     const here =
       local !== undefined && host !== undefined && host === alias
         ? deliveryOf(local, ref, { actor, tier: question.tier ?? null }, now)
         : undefined;
     const { letter, run } = here ?? {};
     const owing = { ...debtor, ...(here && { here }), ...(run && { runs_since: run.since }) };
-    const notice = noticeOf(debtor, replies);
     const isTried = letter?.state === 'retrying' || run !== undefined;
     const failed =
       letter === undefined || isTried ? undefined : failedHere(letter, actor, host ?? '');
     if (failed !== undefined) standing.failures.push(failed);
     else if (isTried) standing.owing.push(owing);
-    else if (notice !== undefined) standing.failures.push(failedThere(notice, actor));
+    else if (notice !== undefined && host !== undefined)
+      standing.failures.push(failedThere(notice, actor));
     else if (here !== undefined && silent.has(actor) && !goesOn(asked, actor))
       standing.silent.push(debtor);
     else if (cancelled === undefined || isServed(debtor, world)) standing.owing.push(owing);

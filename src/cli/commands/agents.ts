@@ -1,11 +1,11 @@
 import { withoutWebToken } from '../../credentials.ts';
 import { findAgents, type AgentReport } from '../../actions/setup/agents.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { painter, table } from '../view/render.ts';
+import { holdWords } from '../../present/holds.ts';
 import { ageOf } from '../../present/times.ts';
 import type { CommandSpec } from '../command/spec.ts';
 
@@ -89,7 +89,7 @@ function ran({ run: tried, login, name }: AgentReport, paint: Paint): string {
       return `${paint('green', 'works')}: answered ${shown(tried.answer)} after ${String(tried.seconds)} s`;
     case 'rate_limited':
     case 'out_of_credit':
-      return `${paint('yellow', reasonInWords(tried.result))}${tried.until === null ? '' : ` until ${tried.until}`}: ${tried.said}`;
+      return `${paint('yellow', holdWords({ reason: tried.result, until: tried.until, said: null }))}: ${tried.said}`;
     case 'not_logged_in':
       return `${paint('red', 'not logged in')}: ${tried.said}; log in with: ${login}`;
     case 'failed':

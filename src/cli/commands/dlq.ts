@@ -13,6 +13,7 @@ import { EXIT } from '../command/io.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 import { colourless, indent, table } from '../view/render.ts';
+import { NOT_TRIED_YET } from '../../present/holds.ts';
 
 const MOST_NAMED = 5;
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
@@ -102,8 +103,7 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
 async function retry(call: Call, context: Context, id: string): Promise<number> {
   const { released, woken } = await retryDeadLetters(context, id);
   sayNone(call, released);
-  if (!woken && released.length > 0)
-    note(call, 'no dispatcher is running here; they are tried when one starts: crosstalk dispatch');
+  if (!woken && released.length > 0) note(call, NOT_TRIED_YET);
   return print(call, released, () => released.map((letter) => `Retrying: ${letter.id}`).join('\n'));
 }
 

@@ -1,12 +1,7 @@
-import {
-  explain,
-  type Explanation,
-  sessionLines,
-  steeringLine,
-} from '../../actions/tracing/explain.ts';
+import { explain, type Explanation } from '../../actions/tracing/explain.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/words.ts';
-import { describeFacts } from '../../actions/tracing/facts.ts';
+import { factsLine, sessionLines, steeringLine } from '../../present/explained.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 
@@ -39,7 +34,7 @@ function run(call: Call): Promise<number> {
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         ...(result.steering ? [`  ${escapeInvisible(steeringLine(result.steering))}`] : []),
-        `  state: ${describeFacts(result.facts)}`,
+        `  state: ${factsLine(result.facts)}`,
         ...(result.session ? sessionLines(result.session) : []).map((line) => `  ${line}`),
       ].join('\n');
     });

@@ -232,11 +232,12 @@ function dispatcher(status: Status): string[][] {
     ...(host?.unknown ?? []).map((one) => ['', one]),
     ...profiles.map((one) => ['profile', one]),
     ...changes.map((change) => ['profile', profileLine(change)]),
-    ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];
+  // That none runs is part of the verdict.
   if (d === null) return rows;
   const latency = latencyText(status);
   rows.push(
+    ['process', `${String(d.pid)}, since ${d.started_at}`],
     ['heartbeat', `${ageOf(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
     ['pending', String(d.pending)],
   );

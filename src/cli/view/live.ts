@@ -1,6 +1,7 @@
 import { type EventName, type LogFields, type Log, levelOf } from '../../log.ts';
 import { type HeldChange, changeText } from '../../protocol/approval/approval.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
+import { refusingWords } from '../../present/findings.ts';
+import { holdWords } from '../../present/holds.ts';
 import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';
 import { painter } from './render.ts';
@@ -52,8 +53,11 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
     case 'parked':
       return fields['cli'] === undefined
-        ? `parked: ${reasonInWords(word('reason'))}${fields['said'] === undefined ? '' : `: ${word('said')}`}`
-        : `${word('cli')} is ${reasonInWords(word('reason'))}, mail for ${word('actor')} waits; tried again at ${word('until')}: ${word('said')}`;
+        ? `parked: ${holdWords({ reason: word('reason'), until: null, said: null })}${fields['said'] === undefined ? '' : `: ${word('said')}`}`
+        : refusingWords(
+            { id: word('cli'), reason: word('reason'), until: word('until'), said: word('said') },
+            word('actor'),
+          );
     case 'push_done':
       return Number(fields['attempts']) > 1
         ? `pushed after ${word('attempts')} attempts`

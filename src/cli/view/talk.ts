@@ -16,6 +16,7 @@ import { verifiedMark } from './message.ts';
 import { localTimes } from '../../present/times.ts';
 import { decideCommands, replyCommand, failureLines, reasonsOf } from '../../present/replies.ts';
 import { filesMark, markWords, writerWords, branchMark } from '../../present/marks.ts';
+import { waitingFor } from '../../present/holds.ts';
 import { queuedLine } from '../../present/state.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
@@ -142,7 +143,7 @@ export class Talk {
     const at = owing.find(({ runs_since: since }) => since !== undefined);
     const whom = [...new Set(owing.map(({ actor }) => actor))].slice(0, 3).join(', ');
     if (at !== undefined) io.err(`(${at.actor} is working on it…)\n`);
-    else if (whom !== '') io.err(`(waiting for ${whom}…)\n`);
+    else if (whom !== '') io.err(`(${waitingFor(whom)}…)\n`);
   }
 
   #hear(word: Located, answer: (body: string) => Promise<Sent>, asker: string): void {

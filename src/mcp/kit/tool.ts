@@ -3,6 +3,7 @@ import { type Surroundings, writerOf } from '../../actions/locate.ts';
 import type { sdk, z as Zod } from './sdk.ts';
 import { type Untrusted, oneLine } from './untrusted.ts';
 import type { WholeNumber } from '../../present/parameters.ts';
+import { waitingFor } from '../../present/holds.ts';
 import { isName, toName } from '../../protocol/layout.ts';
 import { readMessage } from '../../actions/reading/read.ts';
 import { replies, type Ending, type Replied } from '../../actions/reading/replies.ts';
@@ -193,7 +194,7 @@ export async function reporting<T>(
   const report = (): void => {
     const seconds = Math.round((context.now().getTime() - started) / 1000);
     // A client that has gone is noticed elsewhere.
-    void progress(seconds, timeout, `waiting for ${whom} (${String(seconds)} s)`).catch(
+    void progress(seconds, timeout, `${waitingFor(whom)} (${String(seconds)} s)`).catch(
       () => undefined,
     );
   };

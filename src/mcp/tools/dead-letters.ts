@@ -1,4 +1,5 @@
 import { listDeadLetters, retryDeadLetters } from '../../actions/upkeep/dlq.ts';
+import { NOT_TRIED_YET } from '../../present/holds.ts';
 import { shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
 type Letters = Awaited<ReturnType<typeof listDeadLetters>>;
@@ -48,8 +49,7 @@ export function deadLetterTools(z: Z): Tool[] {
       run: ({ id }, call) =>
         call.open(async (context) => {
           const { released, woken } = await retryDeadLetters(context, id);
-          if (!woken && released.length > 0)
-            call.note('no dispatcher is running here; they are tried when one starts');
+          if (!woken && released.length > 0) call.note(NOT_TRIED_YET);
           return { dead_letters: shownLetters(released, call) };
         }),
     }),

@@ -18,9 +18,10 @@ import { WatchedRun } from './watched-run.tsx';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { get, post, wordsOf } from '../live/api.ts';
 import { Card, Rows } from './card.tsx';
-import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { lookOf, type Standing } from '../../present/state.ts';
 import { historyOf, LETTER_STANDINGS } from '../../present/letters.ts';
+import { parkedWords, releasedWords } from '../../present/holds.ts';
 import { failureMark } from '../../present/marks.ts';
 import { Link } from '../route/link.tsx';
 import { ProposalCard } from '../conversation/proposal.tsx';
@@ -130,8 +131,7 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
     post<WebRetried>(`dead-letters/${id}/retry`, {})
       .then(
         ({ released, woken }) => {
-          const words = `${String(released.length)} released${woken ? '' : '; no dispatcher is running to try them'}`;
-          setSaid({ ok: true, words });
+          setSaid({ ok: true, words: releasedWords(released.length, woken) });
         },
         (error: unknown) => {
           setSaid({ ok: false, words: wordsOf(error) });
@@ -170,24 +170,13 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
     >
       <Problem words={said?.ok === false ? said.words : undefined} />
       <Rows>
-        {now.parked.map(({ actor, tier, reason, until, said }) => (
-          <li key={`${actor} ${tier} ${said ?? ''}`}>
+        {now.parked.map((parked) => (
+          <li key={`${parked.actor} ${parked.tier} ${parked.said ?? ''}`}>
             <p>
-              <Named standing="held" /> <bdi class="who">{actor}</bdi>{' '}
-              <span class="dim">{tier}</span>
+              <Named standing="held" /> <bdi class="who">{parked.actor}</bdi>{' '}
+              <span class="dim">{parked.tier}</span>
             </p>
-            <p>
-              {reasonInWords(reason)}
-              {said === undefined ? '' : `: ${said}`}
-              {endsByItself(reason) && (
-                <>
-                  , tried again{' '}
-                  <time dateTime={until} title={wholeTimeOf(until)}>
-                    {momentOf(until)}
-                  </time>
-                </>
-              )}
-            </p>
+            <p>{localTimes(parkedWords(parked), momentOf)}</p>
           </li>
         ))}
         {letters.map((letter) => (

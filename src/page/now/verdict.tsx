@@ -36,7 +36,7 @@ export function Verdict({ now }: { now: WebNow }): JSX.Element {
         {health.ok && <p>Nothing is stuck.</p>}
         <Findings title="Needs you" findings={act} class="bad" />
         <Findings title="Goes on without you" findings={wait} class="wait" />
-        <Dispatcher now={now} />
+        {now.dispatcher !== null && <Dispatcher dispatcher={now.dispatcher} at={now.at} />}
       </div>
     </section>
   );
@@ -83,15 +83,19 @@ function Findings(props: {
   );
 }
 
-function Dispatcher({ now }: { now: WebNow }): JSX.Element {
-  const passed = usePassed(now.at);
-  const { dispatcher, paused } = now;
+/** The dispatcher that runs here; that none does, or that it is paused, is among the findings. */
+function Dispatcher({
+  dispatcher: { pid, started_at: started, age_s: age },
+  at,
+}: {
+  dispatcher: NonNullable<WebNow['dispatcher']>;
+  at: string;
+}): JSX.Element {
+  const passed = usePassed(at);
   return (
     <p class="dim">
-      {dispatcher === null
-        ? 'No dispatcher runs on this machine.'
-        : `The dispatcher here, process ${String(dispatcher.pid)}, has run since ${momentOf(dispatcher.started_at)} and reported ${ageOf(dispatcher.age_s + passed)} ago.`}
-      {paused !== null && ` Paused by ${paused.by} since ${momentOf(paused.since)}.`}
+      The dispatcher here, process {pid}, has run since {momentOf(started)} and reported{' '}
+      {ageOf(age + passed)} ago.
     </p>
   );
 }

@@ -5,7 +5,7 @@ import { optionLines } from '../../../protocol/talk.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
 import { resolveFrom } from '../../../actions/lookup/resolve.ts';
-import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../actions/lookup/inbox.ts';
+import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../actions/state/inbox.ts';
 import { followInbox, inbox, markSeen } from '../../../actions/reading/inbox.ts';
 import { isFor, noteSeen } from '../../../actions/lookup/seen.ts';
 import { readMessage } from '../../../actions/reading/read.ts';

@@ -5,6 +5,7 @@ import type { CommandSpec } from '../../command/spec.ts';
 import { painter, colourless } from '../../view/render.ts';
 import { timeoutOf } from '../../view/talk.ts';
 import { secondsSince, ageOf, localTime } from '../../../present/times.ts';
+import { noDispatcher, waitingFor } from '../../../present/holds.ts';
 import { CUT_OFF, endedWords, leftOut, usedWords } from '../../../present/runs.ts';
 import type { UsageSum } from '../../../protocol/usage.ts';
 import { actor, shortName, type Paint } from '../../view/message.ts';
@@ -54,12 +55,8 @@ function run(call: Call): Promise<number> {
           note(call, 'runs of this machine only; what other machines run is watched there');
         isTold = true;
         if (seen.kind !== 'waits') io.out(isJson ? json(seen) : view.text(seen));
-        else if (seen.dispatcher) note(call, `nothing runs; waiting for ${seen.next}`);
-        else
-          note(
-            call,
-            `no dispatcher is running here; waiting for ${seen.next}: start one with: crosstalk dispatch`,
-          );
+        else if (seen.dispatcher) note(call, `nothing runs; ${waitingFor(seen.next)}`);
+        else note(call, noDispatcher(`, so ${seen.next} waits`));
       }
     } finally {
       clearTimeout(after);

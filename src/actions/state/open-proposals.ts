@@ -8,13 +8,11 @@ import { decidesOn } from '../../protocol/decision/judge.ts';
 import { messageFile, type MessageRef, messageKey } from '../../protocol/layout.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';
-import { messagesAt } from './arrivals.ts';
-import { queuedDecisions } from './queued.ts';
-import { Gates } from '../../state/gates.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
-import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
+import { messagesAt } from '../lookup/arrivals.ts';
+import { queuedDecisions } from '../lookup/queued.ts';
+import { readRecords, type Records } from './local.ts';
 
-/** Decisions for which this machine waits: known from its own files alone. */
+/** Decisions for which this machine waits: known from its own records alone. */
 export interface WaitingHere {
   /** The alias under which its dispatcher has served last; undefined where none has. */
   host: string | undefined;
@@ -26,17 +24,14 @@ export interface WaitingHere {
   forApprover: (name: string) => MessageRef[];
 }
 
-/** Reads the proposals that wait for a decision on this machine. */
-export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<WaitingHere> {
-  const [heartbeat, gates, permissions] = await Promise.all([
-    loadHeartbeat(paths.heartbeat),
-    new Gates(paths.root).all(),
-    new OpenPermissions(paths.root).all(),
-  ]);
+/** Returns the proposals that wait for a decision on this machine. A pure function. */
+export function waitingIn({
+  lastSaid,
+  gates,
+  permissions,
+}: Pick<Records, 'lastSaid' | 'gates' | 'permissions'>): WaitingHere {
   const waiting = [
-    ...gates
-      .filter(({ decided }) => decided === undefined)
-      .map(({ approver, proposal }) => ({ approver, ...proposal })),
+    ...gates.filter(isUndecided).map(({ approver, proposal }) => ({ approver, ...proposal })),
     ...permissions,
   ].sort((a, b) => (a.relPath < b.relPath ? 1 : -1));
   const digests = new Map(
@@ -46,7 +41,7 @@ export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<Wa
   );
   const keys = new Set(waiting.map(messageKey));
   return {
-    host: heartbeat?.host ?? undefined,
+    host: lastSaid?.host ?? undefined,
     waits: (ref) => keys.has(messageKey(ref)),
     digestOf: (ref) => digests.get(messageKey(ref)),
     forApprover: (name) =>
@@ -54,6 +49,29 @@ export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<Wa
         .filter(({ approver }) => approver === name)
         .map(({ channel, relPath }) => ({ channel, relPath })),
   };
+}
+
+/** Number of things that wait on this machine until a person decides on them. */
+export type ForAPerson = Record<'plan' | 'permission' | 'secret', number>;
+
+/**
+ * Counts the things that only a person ends: plans at a gate that nobody has decided on, tool calls that wait for
+ * permission, and entries held because they look like a secret.
+ */
+export async function forAPerson(context: Context): Promise<ForAPerson> {
+  const [{ gates, permissions }, held] = await Promise.all([
+    readRecords(context),
+    context.outbox.held(),
+  ]);
+  return {
+    plan: gates.filter(isUndecided).length,
+    permission: permissions.length,
+    secret: held.length,
+  };
+}
+
+function isUndecided({ decided }: Records['gates'][number]): boolean {
+  return decided === undefined;
 }
 
 /** Whether this machine waits for a decision on a message, or the message states that it has asked. */
@@ -64,6 +82,16 @@ export function isOfHere(
   const ref = { channel, relPath };
   const isKnown = waits(ref) || digestOf(ref) !== undefined;
   return isKnown || (message.host !== undefined && message.host === host);
+}
+
+/** Sources of {@link OpenProposals}. */
+interface Sources {
+  index: Index;
+  /** The commit at which messages are read. */
+  tip: string;
+  /** The name for which proposals wait. */
+  approver: string;
+  records: Records;
 }
 
 /** A message that asks for a decision. */
@@ -83,29 +111,27 @@ const MOST_LATER = 20;
  * of the approver, so only a decision that counts closes a proposal. A proposal of this machine waits as long as its
  * dispatcher waits for it, whatever the bus states. A proposal of another machine is over when its actor there takes
  * it back, or has answered the message it was about. If that is unknown, a proposal waits.
- *
- * It reads nothing before it is asked for the first time.
  */
 export class OpenProposals {
   readonly #context: Context;
   readonly #decisions: Decisions;
-  readonly #sources: { index: Index; tip: string; approver: string };
-  #here: Promise<WaitingHere> | undefined;
+  readonly #sources: Sources;
+  readonly #here: WaitingHere;
   #queued: ReturnType<typeof queuedDecisions> | undefined;
   #left = MOST_READ;
 
-  /** @param tip the commit at which messages are read */
-  constructor(context: Context, index: Index, tip: string, approver: string) {
+  constructor(context: Context, sources: Sources) {
     this.#context = context;
+    this.#sources = sources;
+    this.#here = waitingIn(sources.records);
     const links = new ChannelLinks(context.transport, context.reader);
     this.#decisions = new Decisions({ ...context, links });
-    this.#sources = { index, tip, approver };
   }
 
   /** Returns the proposals of this machine that wait for that name, the newest first. */
   async ofThisMachine(): Promise<MessageRef[]> {
     const { tip, approver } = this.#sources;
-    const refs = (await this.#waitingHere()).forApprover(approver).slice(0, MOST_OF_HERE);
+    const refs = this.#here.forApprover(approver).slice(0, MOST_OF_HERE);
     const found: MessageRef[] = [];
     for (const located of await messagesAt(this.#context, tip, refs)) {
       const { channel, relPath, message } = located;
@@ -117,20 +143,14 @@ export class OpenProposals {
 
   /** Whether a proposal to that name waits for its decision. */
   async isOpen(proposal: Asking): Promise<boolean> {
-    const here = await this.#waitingHere();
-    const isElsewhere = !isOfHere(here, proposal);
-    if (!isElsewhere && !here.waits(proposal)) return false;
+    const isElsewhere = !isOfHere(this.#here, proposal);
+    if (!isElsewhere && !this.#here.waits(proposal)) return false;
     if (await this.#isDecided(proposal, isElsewhere)) return false;
     return !isElsewhere || !(await this.#isOver(proposal));
   }
 
-  #waitingHere(): Promise<WaitingHere> {
-    this.#here ??= waitingHere(this.#context);
-    return this.#here;
-  }
-
   async #isDecided({ channel, relPath }: Asking, isElsewhere: boolean): Promise<boolean> {
-    const { index, tip, approver } = this.#sources;
+    const { index, tip, approver, records } = this.#sources;
     const { transport, reader } = this.#context;
     const refs = namedBy(index, { channel, relPath }, approver, MOST_NAMING);
     if (refs.length > 0 && this.#takes(refs.length)) {
@@ -142,7 +162,7 @@ export class OpenProposals {
       const judged = await this.#decisions.among(tip, asked, named).catch(unknown);
       if (judged?.decided !== undefined) return true;
     }
-    this.#queued ??= queuedDecisions(this.#context);
+    this.#queued ??= queuedDecisions(this.#context, records.outbox);
     return (await this.#queued).some(
       (one) =>
         one.channel === channel &&

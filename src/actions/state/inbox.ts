@@ -7,7 +7,6 @@ import {
   unansweredBy,
 } from '../../index/inbox.ts';
 import type { Index } from '../../index/index.ts';
-import { mayCancel } from '../../protocol/cancel.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
@@ -16,12 +15,14 @@ import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import type { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
-import { messagesAt } from './arrivals.ts';
-import { believed, marked } from './marked.ts';
+import { messagesAt } from '../lookup/arrivals.ts';
+import { marked } from '../lookup/marked.ts';
 import { OpenProposals } from './open-proposals.ts';
-import { queuedMessages } from './queued.ts';
-import { seenHere } from './seen.ts';
-import { withNaming, type Naming } from './naming.ts';
+import { messagesIn } from '../lookup/queued.ts';
+import { seenHere } from '../lookup/seen.ts';
+import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
+import { readRecords, type Records } from './local.ts';
+import { withNaming, type Naming } from '../lookup/naming.ts';
 
 /** A message that came for somebody. */
 export interface InboxEntry extends Located {
@@ -62,16 +63,18 @@ export const MOST_ASKING = 200;
  * read from git.
  *
  * @param indexing with `patience`, older messages may not be counted yet
+ * @param known the records of this machine, for a caller that has read them
  */
 export async function inboxHere(
   context: Context,
   { name, questions, limit }: InboxInput,
   indexing: IndexOptions,
+  known?: Records,
 ): Promise<Inbox> {
   const tip = await tipOf(context);
-  const seen = await seenHere(context);
+  const [seen, records] = await Promise.all([seenHere(context), known ?? readRecords(context)]);
   return withIndex(context, indexing, async (index) => {
-    const asking = await openQuestionsTo(context, index, { name, tip });
+    const asking = await openQuestionsTo(context, index, { name, tip, records });
     const unread = Object.values(unreadOf(index, seen, name))
       .flat()
       .sort((a, b) => (a.relPath < b.relPath ? 1 : -1));
@@ -125,18 +128,17 @@ export function unreadOf(index: Index, seen: Seen, name: string): Record<string,
 async function openQuestionsTo(
   context: Context,
   index: Index,
-  { name, tip }: { name: string; tip: string },
+  { name, tip, records }: { name: string; tip: string; records: Records },
 ): Promise<MessageRef[]> {
-  let named: ReadonlySet<string> | undefined;
+  const named = namedIn(records.outbox, name);
   const back = new QuestionsBack(context, tip);
-  const proposals = new OpenProposals(context, index, tip, name);
+  const proposals = new OpenProposals(context, { index, tip, approver: name, records });
   const found = hasProposals(index, name) ? await proposals.ofThisMachine() : [];
   const known = new Set(found.map(messageKey));
   // Most candidates are not questions: interim answers must not crowd out the questions.
   for (const { proposes, ...ref } of unansweredBy(index, name)) {
     if (found.length >= MOST_ASKING) break;
     if (known.has(messageKey(ref))) continue;
-    named ??= await namedInOutbox(context, name);
     if (!proposes && named.has(messageKey(ref))) continue;
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
@@ -160,18 +162,15 @@ async function isTakenBack(
   tip: string,
   { channel, relPath, message }: MessageRef & Located,
 ): Promise<boolean> {
-  const naming = namedBy(index, { channel, relPath }, message.from, MOST_CANCELS);
-  const paths = naming.map((ref) => ref.relPath);
+  const refs = namedBy(index, { channel, relPath }, message.from, MOST_CANCELS);
+  const paths = refs.map((ref) => ref.relPath);
   const theirs = await context.reader.messages(tip, channel, paths);
-  const placed = theirs.map((one) => ({ ...one, channel }));
-  return (await believed(context, tip, placed)).some(
-    ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
-  );
+  return inForce(await cancellationsOf(context, { channel, relPath }, theirs)) !== undefined;
 }
 
-async function namedInOutbox(context: Context, name: string): Promise<Set<string>> {
+function namedIn(outbox: Records['outbox'], name: string): Set<string> {
   const named = new Set<string>();
-  for (const { channel, content } of await queuedMessages(context)) {
+  for (const { channel, content } of messagesIn(outbox)) {
     const parsed = parseMessage(Buffer.from(content));
     if (!parsed.ok || parsed.value.from !== name) continue;
     const { re, cause } = parsed.value;
