@@ -15,7 +15,7 @@ import { firstOnPath } from '../locate.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { examine } from '../health/status.ts';
 import type { Facts } from '../health/report.ts';
-import { backlog, newsChecks } from './news.ts';
+import { backlog, doubleChannels, newsChecks } from './news.ts';
 import { hearItself } from '../../bell/connect.ts';
 import { parseBell } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
@@ -59,6 +59,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...told,
     ...(facts.version_problem === null ? [VERSION_KNOWN] : []),
     ...newsChecks(facts, context.now()),
+    ...(await doubleChannels(context)),
     ...processOne(facts),
     ...checks,
     ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
