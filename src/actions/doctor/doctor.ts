@@ -7,7 +7,7 @@ import { holderOf } from '../../state/lock.ts';
 import type { CheckoutState, Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
-import { attachedFiles, sharedLimits } from './files.ts';
+import { attachedFiles, refusedPaths, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
@@ -64,6 +64,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...checks,
     ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
     ...(await notShown(context.transport)),
+    ...(await refusedPaths(context)),
     ...(isTold('state directory') ? [] : [await stateDirectory(context.paths.root)]),
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
