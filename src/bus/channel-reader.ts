@@ -31,13 +31,68 @@ export async function channelIds(transport: Transport, commit: string): Promise<
 export class ChannelReader {
   readonly #transport: Transport;
   readonly #channels = new Cache<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
+  /** The first channels of names that several have, by name and ids. */
+  readonly #firsts = new Cache<Channel>(KEPT_BYTES);
 
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  /** Returns every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9). */
+  /**
+   * Returns every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9), and so has a
+   * double: one with the name of a channel that had it before.
+   */
   async all(commit: string): Promise<Channel[]> {
+    const byName = new Map<string, Channel[]>();
+    const channels = await this.#asWritten(commit);
+    for (const channel of channels) {
+      const same = byName.get(channel.name);
+      if (same === undefined) byName.set(channel.name, [channel]);
+      else same.push(channel);
+    }
+    const doubles = new Set<Channel>();
+    for (const [name, same] of byName) {
+      if (same.length === 1) continue;
+      const first = await this.#firstCalled(commit, name, same);
+      if (first !== undefined) for (const one of same) if (one !== first) doubles.add(one);
+    }
+    return channels.map((one) => (doubles.has(one) ? { ...one, name: one.id } : one));
+  }
+
+  /**
+   * Finds which of some channels was the first to have a name, in the order of commits: anybody who can push can give
+   * it to another, which must not receive what is sent to the first, nor stop it.
+   *
+   * @returns undefined where history does not tell: two of them came with one commit, or on lines that were merged
+   */
+  async #firstCalled(
+    commit: string,
+    name: string,
+    channels: readonly Channel[],
+  ): Promise<Channel | undefined> {
+    const called = async (at: string, most: number): Promise<Channel[]> => {
+      const found: Channel[] = [];
+      for (const channel of channels)
+        if (found.length < most && (await this.one(at, channel.id)).name === name)
+          found.push(channel);
+      return found;
+    };
+    const key = [name, ...channels.map(({ id }) => id)].join('/');
+    const known = this.#firsts.get(key);
+    if (known !== undefined) return channels.find(({ id }) => id === known.id);
+    const two = 2;
+    const alone = await this.#transport.before(
+      commit,
+      async (at) => (await called(at, two)).length === two,
+    );
+    if (alone === undefined) return undefined;
+    const merge = ['rev-list', '--merges', '--max-count=1', `${alone}..${commit}`];
+    const [first] = await called(alone, 1);
+    if (first === undefined || (await this.#transport.git(merge)) !== '') return undefined;
+    return this.#firsts.keep(key, first, key.length);
+  }
+
+  async #asWritten(commit: string): Promise<Channel[]> {
     const ids = await channelIds(this.#transport, commit);
     if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));
     const channels: Channel[] = [];

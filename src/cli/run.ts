@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { withoutCredentials } from '../credentials.ts';
-import { CrosstalkError, reasonOf } from '../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { EXIT, type Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
 import { GROUPS, type CommandSpec, camelCase, longName, optionsOf } from './command/spec.ts';
@@ -158,6 +158,11 @@ function describe(error: unknown): { code: string; message: string } {
   if (error instanceof CrosstalkError) return { code: error.code, message: error.message };
   if (error instanceof Error && error.name === 'AbortError')
     return { code: 'aborted', message: 'interrupted' };
+  if (hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT'))
+    return {
+      code: 'refused',
+      message: `${reasonOf(error)}: make room, and try again; nothing sent is lost`,
+    };
   return {
     code: 'internal',
     message: `${reasonOf(error)}; nothing sent is lost. CROSSTALK_DEBUG=1 shows where it happened`,

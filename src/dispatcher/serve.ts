@@ -29,6 +29,8 @@ export function serve(app: Dispatching, options: ServeOptions): Promise<ServeRes
 
 /** Polls for which a remote may show an older state than before, until the branch counts as set back. */
 const POLLS_BEHIND = 3;
+/** Minimum milliseconds between the reports of a long scan. */
+const PORTION_BEAT_MS = 5000;
 
 class Service {
   readonly #app: Dispatching;
@@ -45,6 +47,7 @@ class Service {
   readonly #answers: Answers;
   readonly #far: FarBell;
   readonly #pace: Pace;
+  #beatAt = 0;
 
   constructor(app: Dispatching, options: ServeOptions) {
     this.#app = app;
@@ -61,7 +64,7 @@ class Service {
   }
 
   async run(): Promise<ServeResult> {
-    const { dispatcher, log, hosts, transport } = this.#app;
+    const { dispatcher, deliveries, log, hosts, transport } = this.#app;
     const { stop, hurry, grace } = this.#options;
     const ear = await listen(this.#options.socket, (...asked) => this.#answers.to(...asked));
     stop.addEventListener('abort', () => {
@@ -88,6 +91,11 @@ class Service {
     events.on('held', ({ delivery }) => {
       if (delivery !== undefined) this.#bell.ring('look');
     });
+    // A first scan takes longer than a dispatcher may be silent.
+    deliveries.events.on('portion', () => {
+      if (this.#app.now().getTime() - this.#beatAt > PORTION_BEAT_MS)
+        void this.#beat().catch(this.#report);
+    });
     dispatcher.events.on('room', () => {
       void (this.#version.refused === undefined ? dispatcher.pump() : Promise.resolve())
         .then(() => this.#beat())
@@ -107,7 +115,7 @@ class Service {
       return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
       over.abort();
-      const { deliveries, outbox, publisher } = this.#app;
+      const { outbox, publisher } = this.#app;
       const steps = [
         () => dispatcher.stop(grace),
         () => lastPush(outbox, publisher),
@@ -227,10 +235,12 @@ class Service {
   }
 
   async #beat(): Promise<void> {
+    const now = this.#app.now();
+    this.#beatAt = now.getTime();
     const facts = {
       version: this.#options.version,
       startedAt: this.#startedAt,
-      at: this.#app.now().toISOString(),
+      at: now.toISOString(),
       interval: this.#pace.interval,
       fetchFailing: this.#troubles.of('fetch'),
       tickFailing: this.#troubles.of('tick'),

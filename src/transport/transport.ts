@@ -1,5 +1,6 @@
-import type { CheckoutState } from './checkout/plan.ts';
+import { loadRecord, type CheckoutState } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
+import { refusedIn } from './checkout/refused.ts';
 import { makeBranch, pushOver } from './clone/branches.ts';
 import { configStamp, fileStamp, transportId } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
@@ -215,6 +216,12 @@ export class Transport extends Reading {
   async foreignPaths(): Promise<string[]> {
     const tip = await this.tip();
     return tip === undefined ? [] : (await showingOf(this.objects, tip)).foreign;
+  }
+
+  /** Lists paths of the bus that the checkout leaves out because git refuses them, at most so many. */
+  async refusedPaths(most: number): Promise<string[]> {
+    const { lacks, commit = '' } = (await loadRecord(this.#repository)) ?? {};
+    return lacks === true ? refusedIn(this.#repository, this.objects, commit, most) : [];
   }
 
   /** See {@link maintainIfDue}. */

@@ -5,7 +5,9 @@ import { expect, it, vi } from 'vitest';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { hasSshKeygen, Key, pins } from '../support/keys.ts';
 import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 let backUps = 0;
 
@@ -44,6 +46,28 @@ it('a state that is restored from before a question repeats no run, and says not
   expect([bus.messages().length, runsOf(bus)]).toEqual([messages, runs]);
   expect((await host.run('status')).code).toBe(0);
 });
+
+it.skipIf(!hasSshKeygen)(
+  'what a restored state believes is named, as it may have been withdrawn since',
+  async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    await pins(host, 'anna', new Key(host, 'anna'));
+    await host.once();
+    const restore = backUp(host);
+    await host.run('key', 'unpin', 'anna');
+    await host.send('worker', 'hello');
+    await host.once();
+    restore();
+    const running = host.start();
+    await running.saw('alias_shared');
+    await until('the finding', async () =>
+      (await host.run('status')).out.includes(
+        'look whether what it believes still holds: the pinned keys of anna (crosstalk key list), the approved commands of worker (crosstalk host show)',
+      ),
+    );
+    await running.stop();
+  },
+);
 
 it.each([
   ['before', 'approve'],

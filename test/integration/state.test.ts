@@ -290,6 +290,20 @@ describe.skipIf(!canMount())(
       );
     });
 
+    it('a dispatcher that cannot start for want of room says in one line to make room', async () => {
+      const host = await new Bus().host('front', { worker: 'echo done' });
+      const filler = onSmallDisk(host.state);
+      const refused = await host.run('dispatch', '--once', '--host', 'front');
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        expect.stringMatching(
+          /^crosstalk dispatch: ENOSPC: [^\n]*: make room, and try again; nothing sent is lost\n$/,
+        ),
+      ]);
+      execFileSync('rm', [filler]);
+      await host.once();
+    });
+
     it('a remote without room queues the message', async () => {
       const bus = new Bus();
       const host = await bus.host('front', { worker: 'echo done' });

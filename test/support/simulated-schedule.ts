@@ -168,7 +168,7 @@ export class SimulatedMachine {
       publish: (id) => {
         this.#push(id);
       },
-      usualChannel: ([first]) => Promise.resolve(first),
+      usualChannel: ([first]) => first,
       zone: { name: this.#zone, problem: '' },
       now: () => new Date(this.now),
       newId: () => String(this.#serial++),

@@ -7,7 +7,7 @@ import { holderOf } from '../../state/lock.ts';
 import type { CheckoutState, Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
-import { attachedFiles, sharedLimits } from './files.ts';
+import { attachedFiles, refusedPaths, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
@@ -15,7 +15,7 @@ import { firstOnPath } from '../locate.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { examine } from '../health/status.ts';
 import type { Facts } from '../health/report.ts';
-import { backlog, newsChecks } from './news.ts';
+import { backlog, doubleChannels, newsChecks } from './news.ts';
 import { hearItself } from '../../bell/connect.ts';
 import { parseBell } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
@@ -59,10 +59,12 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...told,
     ...(facts.version_problem === null ? [VERSION_KNOWN] : []),
     ...newsChecks(facts, context.now()),
+    ...(await doubleChannels(context)),
     ...processOne(facts),
     ...checks,
     ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
     ...(await notShown(context.transport)),
+    ...(await refusedPaths(context)),
     ...(isTold('state directory') ? [] : [await stateDirectory(context.paths.root)]),
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),

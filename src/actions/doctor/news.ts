@@ -1,6 +1,8 @@
 import { ago } from '../../present/times.ts';
 import { nobodysMail, profileLine } from '../../present/findings.ts';
 import { writtenAt } from '../../protocol/layout.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { tipOf, type Context } from '../context.ts';
 import type { Facts } from '../health/report.ts';
 import { asWarning, isBroken, type Check } from './check.ts';
 
@@ -19,6 +21,28 @@ export function newsChecks({ profile_changes: changes, unserved }: Facts, now: D
       ),
     ).map(asWarning),
   ];
+}
+
+/** Reports the channels whose name another one had before, and those of which history does not tell the first. */
+export async function doubleChannels(context: Context): Promise<Check[]> {
+  const tip = await tipOf(context);
+  const open = (await context.reader.channels(tip)).filter((one) => one.archived !== true);
+  const names = new Set<string>();
+  const lines: string[] = [];
+  for (const { id, name } of open) {
+    const called = name === id ? (await context.reader.channel(tip, id)).name : name;
+    if (called !== name)
+      lines.push(
+        `${id} is also called ${shown(called)}, a name that another channel had before: it is meant only by its id`,
+      );
+    else if (names.has(name))
+      lines.push(
+        `${id} is also called ${shown(name)}, and history does not tell which channel had the name first: each is meant only by its id`,
+      );
+    names.add(name);
+  }
+  const fix = 'crosstalk channel archive <id>, unless you want it';
+  return listed('channel', fix, lines).map(asWarning);
 }
 
 /** @param fix the remedy; empty where the lines only inform */

@@ -107,6 +107,8 @@ interface Known {
   served: string | undefined;
   fault?: string | undefined;
   left?: string | undefined;
+  /** The names with a pinned key, where it matters. */
+  pinned?: readonly string[];
 }
 
 /** Message of git for a disk without room. */
@@ -132,7 +134,7 @@ function isSilent({ age_s: age, interval }: { age_s: number; interval: number })
 
 function dispatcherProblems(
   { dispatcher, host, host_problem: hostProblem, state_dir: folder }: Facts,
-  { locked, room, served, answers }: Known,
+  { locked, room, served, answers, pinned }: Known,
 ): Finding[] {
   const problems: Finding[] = [];
   if (!locked) {
@@ -187,7 +189,7 @@ function dispatcherProblems(
       const { alias, count, newest } = dispatcher.alias_shared;
       problems.push(
         act(
-          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} of which this state has no record, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it; or the state was put back from a backup, and its budgets do not count what ran since`,
+          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} of which this state has no record, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it; or the state was put back from a backup, and its budgets do not count what ran since${broughtBack(pinned, host)}`,
         ),
       );
     }
@@ -210,6 +212,23 @@ function dispatcherProblems(
     if (trouble !== null) problems.push(act(trouble));
   }
   return problems;
+}
+
+/** Names what a state that was put back believes although it may have been withdrawn since. */
+function broughtBack(pinned: readonly string[] = [], host: Facts['host']): string {
+  const named = (names: readonly string[]): string =>
+    names.slice(0, NAMED).join(', ') +
+    (names.length > NAMED ? ` and ${String(names.length - NAMED)} more` : '');
+  const actors = (host?.actors ?? []).map(({ name }) => name);
+  const parts = [
+    ...(pinned.length === 0 ? [] : [`the pinned keys of ${named(pinned)} (crosstalk key list)`]),
+    ...(actors.length === 0
+      ? []
+      : [`the approved commands of ${named(actors)} (crosstalk host show)`]),
+  ];
+  return parts.length === 0
+    ? ''
+    : `, and look whether what it believes still holds: ${parts.join(', ')}`;
 }
 
 /** Schedules and subscriptions of this machine that cannot be followed as they stand. */

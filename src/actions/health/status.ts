@@ -23,6 +23,7 @@ import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { takeCensus } from './census.ts';
+import { loadPins } from '../../state/keys/pins.ts';
 import { isOfRun } from '../agent-mode.ts';
 import { gatedMail } from '../state/delivery.ts';
 import { parkedIn, readRecords, type Records } from '../state/local.ts';
@@ -163,7 +164,10 @@ export async function examine(
     broken_state_files: await brokenRecords(paths),
     stale_locks: await transport.staleLocks(),
   };
+  const isShared = !inRun && running?.alias_shared !== undefined;
+  const pins = isShared ? await loadPins(paths.pins).catch(() => []) : [];
   const known = {
+    pinned: [...new Set(pins.map(({ name }) => name))],
     now: context.now(),
     locked: runs,
     answers: answer !== undefined,

@@ -1,7 +1,6 @@
 import {
   type MessageRef,
   messageKey,
-  channelFile,
   CHANNELS,
   messageFile,
   isChannelId,
@@ -36,8 +35,7 @@ export async function resolveChannel(
   }
   const all = await reader.channels(tip);
   const channels = all.filter(({ archived }) => archived !== true);
-  const open =
-    wanted === undefined ? await usualAmong(context, channels) : matching(channels, wanted);
+  const open = wanted === undefined ? usualAmong(channels) : matching(channels, wanted);
   // An archived channel can be read by its name as long as no other channel has it.
   const matches = wanted !== undefined && open.length === 0 ? matching(all, wanted) : open;
   const [only, ...more] = matches;
@@ -87,32 +85,22 @@ export async function openChannel(context: Context, given: string | undefined): 
  *
  * @returns undefined where one has to be named
  */
-export async function defaultChannelOf(
+export function defaultChannelOf(
   context: Context,
   channels: readonly Channel[],
-): Promise<Channel | undefined> {
+): Channel | undefined {
   const configured = nonEmpty(context.transport.defaults.channel);
-  const matches =
-    configured === undefined ? await usualAmong(context, channels) : matching(channels, configured);
+  const matches = configured === undefined ? usualAmong(channels) : matching(channels, configured);
   return matches.length === 1 ? matches[0] : undefined;
 }
 
 /** The name of the channel that `init` makes. */
 const USUAL = 'general';
 
-/**
- * Of several channels with the usual name, the oldest one is meant: anybody who can push can make another, and must
- * not stop every message that names no channel.
- */
-async function usualAmong(
-  context: Context,
-  channels: readonly Channel[],
-): Promise<readonly Channel[]> {
+/** Selects the channels that may be meant where none is named: those with the usual name, otherwise all. */
+function usualAmong(channels: readonly Channel[]): readonly Channel[] {
   const usual = channels.filter(({ name }) => name === USUAL);
-  if (usual.length < 2) return usual.length === 0 ? channels : usual;
-  const paths = usual.map(({ id }) => channelFile(id));
-  const [first] = await context.transport.order(undefined, await tipOf(context), paths);
-  return usual.filter((_, at) => paths[at] === first);
+  return usual.length === 0 ? channels : usual;
 }
 
 /** The number of digits of a channel's id that lists show. */

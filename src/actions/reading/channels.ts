@@ -101,7 +101,7 @@ export async function listChannels(
   await refreshOrNote(context);
   const known = await context.reader.channels(await tipOf(context));
   const channels = all ? known : known.filter(isOpen);
-  const usual = await defaultChannelOf(context, channels);
+  const usual = defaultChannelOf(context, channels);
   const seen = await seenHere(context);
   const listed = await withIndex(context, {}, (index) => {
     const news = unreadOf(index, seen, name);

@@ -130,7 +130,7 @@ async function taskFor(
   const channels = await context.reader.channels(tip);
   const target =
     wanted === undefined
-      ? ((await defaultChannelOf(context, channels)) ?? {
+      ? (defaultChannelOf(context, channels) ?? {
           problem: 'it names no channel, and there are several',
         })
       : channelNamed(channels, wanted);

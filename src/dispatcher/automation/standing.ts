@@ -11,7 +11,7 @@ export interface StandingApp {
   unsettled: (channel: string) => string[];
   outbox: Pick<Outbox, 'all' | 'held' | 'put'>;
   /** Returns the channel for a file that names none. */
-  usualChannel: (channels: Channel[]) => Promise<Channel | undefined>;
+  usualChannel: (channels: Channel[]) => Channel | undefined;
   now: () => Date;
 }
 
@@ -28,9 +28,7 @@ export async function channelFor(
 ): Promise<{ id: string } | { problem: string }> {
   const channels = await reader.channels(tip);
   if (channel === undefined)
-    return (
-      (await usualChannel(channels)) ?? { problem: 'it names no channel, and there are several' }
-    );
+    return usualChannel(channels) ?? { problem: 'it names no channel, and there are several' };
   return channelNamed(channels, channel);
 }
 

@@ -1,4 +1,5 @@
 import { type MessageRef, messageFile } from '../../protocol/layout.ts';
+import { Emitter } from '../../emitter.ts';
 import { passed } from '../../crash-points.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
@@ -28,6 +29,8 @@ const MAX_READ_AGAIN = 100;
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly aliases: SharedAliasCheck;
+  /** Emits `portion` between the portions of a long scan. */
+  readonly events = new Emitter<{ portion: [] }>();
   readonly #app: DeliveriesApp;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
@@ -43,7 +46,12 @@ export class Deliveries {
   #saving: Promise<void> = Promise.resolve();
 
   constructor(app: DeliveriesApp) {
-    this.#app = app;
+    this.#app = {
+      ...app,
+      portion: () => {
+        this.events.emit('portion');
+      },
+    };
     this.reports = new ScanReports(app.log);
     this.#lost = new LostHistory(app);
     this.aliases = new SharedAliasCheck(app);

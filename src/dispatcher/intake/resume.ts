@@ -16,6 +16,8 @@ export interface ResumeApp extends LostHistoryApp, Pick<DispatcherApp, 'reader'>
   lacking: MissingParents;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
+  /** Called between the portions of a long scan. */
+  portion?: (() => void) | undefined;
 }
 
 /** The result of one scan for an actor, to be put into its mailboxes. */

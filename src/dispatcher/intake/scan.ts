@@ -25,6 +25,8 @@ export interface Audience {
 interface Sources {
   transport: Transport;
   reader: MessageReader;
+  /** Called between the portions of a long scan. */
+  portion?: (() => void) | undefined;
 }
 
 /** The number of files read at a time: enough to keep git busy, and few enough for memory. */
@@ -53,7 +55,7 @@ export async function scanAdded(
   const read: Read[] = [];
   let files: FileRef[] = [];
   const take = async (): Promise<void> => {
-    for (const item of await readRelevant(sources.reader, audience, files, scan)) read.push(item);
+    for (const item of await readRelevant(sources, audience, files, scan)) read.push(item);
     files = [];
   };
   for await (const changes of sources.transport.changes(from, to)) {
@@ -93,7 +95,7 @@ export async function scanUnanswered(
   let files: FileRef[] = [];
   const read = async (): Promise<void> => {
     await sources.transport.prefetch(files.map(({ oid }) => oid));
-    for (const item of await readRelevant(sources.reader, audience, files, scan))
+    for (const item of await readRelevant(sources, audience, files, scan))
       append(relevant, item.channel, item);
     files = [];
   };
@@ -107,6 +109,7 @@ export async function scanUnanswered(
   for (const [channel, found] of relevant)
     for (const item of found) ownOf.get(item.message.from)?.add(channel, item);
   for (const [channel, found] of relevant) {
+    sources.portion?.();
     const woken = await route(sources, audience, tip, found, scan);
     for (const [actor, own] of ownOf) {
       const waking = woken.filter((delivery) => delivery.actor === actor);
@@ -186,13 +189,14 @@ function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
 
 /** Returns the messages that matter for the audience, without their bodies; files are read in portions. */
 async function readRelevant(
-  reader: MessageReader,
+  { reader, portion }: Sources,
   audience: Audience,
   files: readonly FileRef[],
   scan: Scan,
 ): Promise<Read[]> {
   const relevant: Read[] = [];
   for (let at = 0; at < files.length; at += CHUNK) {
+    if (at > 0) portion?.();
     const read = await readAll(reader, files.slice(at, at + CHUNK), scan);
     for (const item of read) if (concerns(item, audience)) relevant.push(item);
   }

@@ -1,4 +1,5 @@
 import { deepReason, MOST_DEEP, named } from './deep.ts';
+import { isRefused } from './refused.ts';
 import type { Git } from '../git/git.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Repository } from '../clone/handle.ts';
@@ -70,6 +71,7 @@ async function changesInside(
     path.split('/', MOST_DEEP + 1).length <= MOST_DEEP ? 'enter' : 'name';
   for await (const some of compareTrees(git, objects, steps, use)) {
     for (const change of some) {
+      if (isRefused(change.path, change.mode)) continue;
       if (change.mode !== FOLDER_MODE) changes.push(change);
       // A deep folder that is removed is no longer a problem.
       else if (change.status !== 'D' || change.unread !== undefined) return notEntered(change);

@@ -28,6 +28,7 @@ import {
   loadRecord,
   saveRecord,
 } from './plan.ts';
+import { saysRefused, withoutRefused } from './refused.ts';
 import { catchUp } from './solo-checkout.ts';
 import { prepareClone } from './showing.ts';
 import {
@@ -69,7 +70,7 @@ export async function follow(
   ): Promise<CheckoutState> => {
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       const planned = await planMove(repository, objects, commit, epochs, shown);
-      const state = 'state' in planned ? planned : await carryOut(repository, planned);
+      const state = 'state' in planned ? planned : await carryOut(repository, objects, planned);
       if (state !== undefined) return state;
     }
     return left('it was changed while it was brought along');
@@ -95,15 +96,18 @@ export async function follow(
  * process that is killed in between leaves files, a branch and an index that are each in their old or in
  * their new state, and so does a full disk: the same move, repeated, recognises both states.
  */
-async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutState | undefined> {
-  const { tip, start, showing, isKnown, measured } = plan;
+async function carryOut(
+  repository: Repository,
+  objects: Objects,
+  plan: Plan,
+): Promise<CheckoutState | undefined> {
+  const { tip, showing, isKnown, measured } = plan;
   const held = await whileLocked(repository, () => Promise.resolve(undefined));
   if (held !== undefined) return left(held);
   if (showing.patterns !== (await readPatterns(repository)))
     await replace(patternFile(repository), showing.patterns);
-  const from = start ?? (await emptyTree(repository));
   const changing = { cone: showing.cone, changes: !isKnown };
-  const { staging, ...staged } = await stage(repository, from, tip, changing);
+  const { staging, lacks, ...staged } = await stageMove(repository, objects, plan, changing);
   let kept: true | CheckoutState | undefined;
   try {
     if (!staged.ok) return left(staged.failure.reason);
@@ -116,8 +120,31 @@ async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutSta
     clearStaging(staging);
   }
   if (kept !== true) return kept;
-  await saveRecord(repository, { ...measured.size, commit: tip, patterns: showing.patterns });
+  const { patterns } = showing;
+  const record = { ...measured.size, commit: tip, patterns };
+  await saveRecord(repository, { ...record, ...(lacks && { lacks }) });
   return { state: 'forwarded' };
+}
+
+/**
+ * Stages a move, without the paths that git refuses where there are some.
+ *
+ * @returns also whether the new index lacks such paths
+ */
+async function stageMove(
+  repository: Repository,
+  objects: Objects,
+  { tip, start, record }: Plan,
+  changing: { cone: boolean; changes: boolean },
+): Promise<Awaited<ReturnType<typeof stage>> & { lacks: boolean }> {
+  const commits = [start ?? (await emptyTree(repository)), tip] as const;
+  if (record?.lacks !== true) {
+    const staged = await stage(repository, ...commits, changing);
+    if (staged.ok || !saysRefused(staged.failure.reason)) return { ...staged, lacks: false };
+  }
+  const [from = '', to = ''] = await withoutRefused(repository, objects, commits);
+  const lacks = to !== (await objects.read(`${tip}^{tree}`))?.oid;
+  return { ...(await stage(repository, from, to, changing)), lacks };
 }
 
 /**

@@ -7,6 +7,7 @@ import { headOf, readRef } from '../clone/refs.ts';
 import { isAncestor, notNear } from '../objects/lineage.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readPatterns, inTheWayReason, shownBy, statusOf, type Changed } from './on-checkout.ts';
+import { isRefused } from './refused.ts';
 import { showingOf, type Showing } from './showing.ts';
 import { measure, type Measured } from './size.ts';
 import { holds } from './staging.ts';
@@ -154,6 +155,8 @@ async function operators(
 ): Promise<string | undefined> {
   const [wasShown, isShown] = [shownBy(patterns.before), shownBy(patterns.after)];
   for (const { staged, unstaged, path } of changed) {
+    // The index lacks what git refuses.
+    if (staged === 'D' && isRefused(path)) continue;
     const isModified = start !== undefined && staged === ' ' && unstaged === 'M';
     const was = isModified ? await objects.read(`${start}:${path}`) : undefined;
     if (was?.type === 'blob' && holds(join(clone.dir, path), was)) continue;
@@ -183,6 +186,8 @@ interface CheckoutRecord {
   commit: string;
   /** The patterns of what it shows. */
   patterns: string;
+  /** Whether its index lacks paths of the commit, which git refuses (see `withoutRefused`). */
+  lacks?: true;
   /**
    * A move that was started. Files of the checkout, its branch and its index may have made it already; it
    * is repeated until it is complete.
