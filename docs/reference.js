@@ -33,14 +33,14 @@ function declared(path, name) {
   return found;
 }
 
-/** The words of a node, where it is a text or texts in a row. */
+/** The words of a node: a text, or texts that are added. */
 function words(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isBinaryExpression(node)) return words(node.left) + words(node.right);
   throw new Error(`docs/reference.js: ${node.getText()} is not a text`);
 }
 
-/** All texts in an array, also in arrays that are spread in it. */
+/** All texts in an array, also those of arrays that are spread in it. */
 function textsIn(node) {
   const found = [];
   each(node, (one) => ts.isStringLiteralLike(one) && found.push(one.text));
@@ -140,7 +140,7 @@ function settings() {
   ];
   const rows = fields.flatMap((field) => {
     const [, name, meaning] = /^`(crosstalk\.\w+)`: (.*)$/.exec(commentOf(field)) ?? [];
-    return name === undefined ? [] : [[name, shown(meaning)]];
+    return name === undefined ? [] : [[name, meaning.replaceAll('|', '\\|')]];
   });
   for (const name of textsIn(declared('src/transport/clone/repository.ts', 'NAMED')))
     if (!rows.some(([known]) => known === `crosstalk.${name}`))
