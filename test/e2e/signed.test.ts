@@ -91,11 +91,14 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     expect(bus.from('anna')[0]?.message).toMatchObject({ extra: {}, body: 'please' });
   });
 
-  it('is verified by the lines that docs/configuration.md gives, without crosstalk', async () => {
+  it('is verified by the lines that docs/concepts/signed-messages.md gives, without crosstalk', async () => {
     await signs(host, key);
     const relPath = await host.send('worker', 'please\n\nsig: not this line\n---\n');
     await host.run('sync');
-    const doc = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    const doc = readFileSync(
+      new URL('../../docs/concepts/signed-messages.md', import.meta.url),
+      'utf8',
+    );
     const [, lines = ''] = /```\n(m=[^]*?ssh-keygen -Y verify[^]*?)```/.exec(doc) ?? [];
     const dir = join(bus.root, 'by-hand');
     mkdirSync(dir);

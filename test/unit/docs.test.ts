@@ -58,26 +58,43 @@ it('every path that docs/contributing.md names exists', () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-it('links between the documents lead somewhere', () => {
+/** The names by which a document's headings are linked to. */
+function anchorsOf(path: string): Set<string> {
+  const text = readFileSync(path, 'utf8').replace(/^```.*?^```$/gms, '');
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+it('links between the documents lead somewhere, also to their headings', () => {
   const documents = [
     'README.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
+    'SECURITY.md',
+    'llms.txt',
+    'skills/crosstalk/SKILL.md',
     ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))
       .map((name) => join('docs', name)),
   ];
   const broken = documents.flatMap((document) =>
-    [...readFileSync(join(root, document), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
-      .map(([, target = '']) => join(root, document, '..', target))
-      .filter((target) => {
-        try {
-          readdirSync(target);
-          return false;
-        } catch (error) {
-          return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
-        }
-      }),
+    [
+      ...readFileSync(join(root, document), 'utf8').matchAll(
+        /\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)/g,
+      ),
+    ]
+      .filter(([, target = '', anchor]) => {
+        const path = target === '' ? join(root, document) : join(root, document, '..', target);
+        return !existsSync(path) || (anchor !== undefined && !anchorsOf(path).has(anchor));
+      })
+      .map(([link]) => `${document}: ${link}`),
   );
   expect(broken).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help/facts.ts';
+import { EXIT_CODES } from '../../src/cli/help/facts.ts';
 import { sectionOf } from '../../src/cli/help/sections.ts';
 import { manualPage } from '../../src/cli/man.ts';
 import { escaped, roffArgument } from '../../src/cli/man.ts';
@@ -117,16 +117,5 @@ describe('help', () => {
     }
     for (const [exit, meaning] of EXIT_CODES) expect(out).toContain(`${exit} ${meaning}`);
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
-  });
-
-  it('knows the variables that docs/configuration.md knows', () => {
-    const documented = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
-    const inTables = documented
-      .split('\n')
-      .filter((line) => line.startsWith('| `CROSSTALK_'))
-      .flatMap((line) => (line.split('|')[1] ?? '').match(/CROSSTALK_[A-Z_]+/g) ?? []);
-    const known = [...ENVIRONMENT, ...DISPATCH_ENVIRONMENT].map(([name]) => name);
-    expect(inTables.filter((name) => !known.includes(name))).toEqual([]);
-    expect(known.filter((name) => !documented.includes(name))).toEqual([]);
   });
 });

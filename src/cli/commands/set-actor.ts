@@ -10,7 +10,7 @@ import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
 import { given, inTransport, note, print, type Call } from '../command/command.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';
 
-/** Meaning of each option of a tier; docs/configuration.md has the details. */
+/** Meaning of each option of a tier; docs/reference.md is written from it. */
 const MEANINGS: Readonly<Record<string, string>> = {
   cli: 'the command line, or the name of a known agent CLI',
   workdir: 'the folder in which it works (default: a workspace for each thread)',

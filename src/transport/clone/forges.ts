@@ -3,7 +3,12 @@ import { takenApart } from './access.ts';
 /** The limits that a remote host sets for requests; absent where it sets none. */
 export interface RemoteLimits {
   host: string;
+  /**
+   * `crosstalk.pushesPerMinute`: how often the remote is pushed to at most, by all of your transports on this machine
+   * together; 0 for no limit. 6 for github.com unless set, no limit elsewhere. A dispatcher reads it when it starts.
+   */
   pushesPerMinute?: number;
+  /** `crosstalk.readsPerSecond`: the same for reads; 15 for github.com unless set. */
   readsPerSecond?: number;
 }
 

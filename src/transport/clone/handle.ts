@@ -33,41 +33,66 @@ export interface Repository extends RecordFile {
   origin?: string;
   /** `user.name` and `user.email`, or the documented default. */
   committer: { name: string; email: string };
-  /** `crosstalk.from`, the default sender. */
+  /** `crosstalk.from`: the default sender in this clone; `init` asks for it on a terminal, or takes `--from`. */
   from?: string;
-  /** `crosstalk.channel`, the default channel. */
+  /**
+   * `crosstalk.channel`: the channel of whatever names none: an id, a unique id prefix or a name. Without it, the one
+   * called `general`, else the only one; `channel list` says which it is.
+   */
   channel?: string;
-  /** `crosstalk.agent`, the operator's own agent CLI. */
+  /**
+   * `crosstalk.agent`: the agent CLI of `attach`, a name or a command line; after `--agent` and `CROSSTALK_AGENT`, before
+   * the first known one that this machine serves, and the first one on the PATH.
+   */
   agent?: string;
   /** Whether its objects are named by SHA-256, in 64 digits. */
   isSha256?: boolean;
   /** Whether objects may be missing from the clone, and are fetched on demand. */
   partial?: boolean;
-  /** `crosstalk.window`: number of days of messages that the checkout shows. */
+  /**
+   * `crosstalk.window`: how many days of messages the checkout shows, such as `7d`; `sync --window` and `init --window`
+   * set it.
+   */
   window?: string;
-  /** `crosstalk.maxFileBytes`: maximum bytes of an attached file. */
+  /**
+   * `crosstalk.maxFileBytes`: how many bytes a file may have that is attached here, or that comes with a message;
+   * 10485760 unless set, at most 104857600. Raise it on both ends.
+   */
   maxFileBytes?: string;
-  /** `crosstalk.maxUsdPerDay`: maximum cost of this machine's runs in a day. */
+  /** `crosstalk.maxUsdPerDay`: US dollars that all runs of this clone's dispatcher may cost in a day (UTC). */
   maxUsdPerDay?: string;
-  /** `crosstalk.signingKey`: the key that signs a person's messages. */
+  /**
+   * `crosstalk.signingKey`: the ssh key that signs what you write in this clone: the path of a private key, or of a public
+   * one whose private key your agent has. `crosstalk key create` and `crosstalk key use` set it.
+   */
   signingKey?: string;
-  /** `crosstalk.keepTranscripts`: time for which the output of runs is kept. */
+  /**
+   * `crosstalk.keepTranscripts`: how long this machine keeps what runs printed, for `watch`: `7d` unless set, such as `12h`,
+   * or `0` for none. At most 256 KiB for each run.
+   */
   keepTranscripts?: string;
-  /** `crosstalk.warmSessions`: number of agent processes that are kept. */
+  /** `crosstalk.warmSessions`: how many processes of agent CLIs this machine keeps: `8` unless set, `0` for none. */
   warmSessions?: string;
-  /** `crosstalk.warmMemory`: maximum memory of each of them. */
+  /** `crosstalk.warmMemory`: how much memory each of them may use with what it started, in MiB: `2048` unless set. */
   warmMemory?: string;
-  /** `crosstalk.scanSecrets`: whether outgoing messages are searched for secrets. */
+  /** `crosstalk.scanSecrets`: `false` pushes everything, also what looks like a secret. */
   scanSecrets?: string;
-  /** `crosstalk.shareStatus`: whether this machine reports on the bus what runs, waits and failed on it. */
+  /**
+   * `crosstalk.shareStatus`: `false` keeps this machine's dispatcher from saying on the bus what runs, waits and has failed
+   * on it. Otherwise, where there is another host, it writes `data/hosts/<alias>.json` with what it pushes anyway, at most
+   * every ten minutes and only when it says something new; `crosstalk status --all` and the page show it elsewhere.
+   */
   shareStatus?: string;
-  /** `crosstalk.bell`, and `crosstalk.bellName` and so on; read by `bell/settings.ts`. */
+  /** `crosstalk.bell`: the NATS servers of a [bell between machines](bell.md), which has settings of its own. */
   bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
   /** Limits for requests to the remote. */
   limits?: RemoteLimits;
-  /** The branch that is the bus; where `ref` is set, the name of the local branch that follows it. */
+  /**
+   * `crosstalk.branch`: the branch that is the bus, or where `crosstalk.ref` is set the local branch that follows it; `init`
+   * sets it. Without it, the remote's default branch, else its only one, else the one that is checked out.
+   */
   branch: string;
-  /** The full name of the remote's ref that is the bus, where that is not the branch. */
+  /** `crosstalk.ref`: the remote's ref that is the bus, where that is not a branch; `init` sets it. */
   ref?: string;
   /** Settings of the clone that differ from the record; they are held until they are accepted. */
   changes: SettingChange[];
