@@ -8,6 +8,7 @@ import type { CheckoutState, Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { attachedFiles, sharedLimits } from './files.ts';
+import { nodeCheck } from './node.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
@@ -60,6 +61,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(facts.version_problem === null ? [VERSION_KNOWN] : []),
     ...newsChecks(facts, context.now()),
     ...processOne(facts),
+    ...nodeCheck(process.versions.node, context.now()),
     ...checks,
     ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
     ...(await notShown(context.transport)),
