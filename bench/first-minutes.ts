@@ -158,9 +158,11 @@ async function play(home: string): Promise<Step[]> {
 }
 
 if (spawnSync('bwrap', ['--unshare-net', '--dev-bind', '/', '/', 'true']).status !== 0) {
-  console.log('skipped: bwrap makes no namespace here');
+  process.stdout.write('skipped: bwrap makes no namespace here\n');
 } else if (!existsSync(join('standalone', ARCHIVE))) {
-  console.error(`there is no standalone/${ARCHIVE}; first: npm run standalone -- ${process.arch}`);
+  process.stderr.write(
+    `there is no standalone/${ARCHIVE}; first: npm run standalone -- ${process.arch}\n`,
+  );
   process.exitCode = 1;
 } else {
   const home = mkdtempSync(join(resolve(tmpdir()), 'first-minutes-'));
@@ -169,13 +171,13 @@ if (spawnSync('bwrap', ['--unshare-net', '--dev-bind', '/', '/', 'true']).status
     const steps = await play(home);
     const sum = (of: (one: Step) => number): number => steps.reduce((all, one) => all + of(one), 0);
     const total = { name: 'in all', keys: sum((s) => s.keys), seconds: sum((s) => s.seconds) };
-    console.log('keystrokes  seconds  lines');
+    process.stdout.write('keystrokes  seconds  lines\n');
     for (const { name, keys, seconds, lines } of [
       ...steps,
       { ...total, lines: sum((s) => s.lines) },
     ])
-      console.log(
-        `${String(keys).padStart(10)}  ${seconds.toFixed(1).padStart(7)}  ${String(lines).padStart(5)}  ${name}`,
+      process.stdout.write(
+        `${String(keys).padStart(10)}  ${seconds.toFixed(1).padStart(7)}  ${String(lines).padStart(5)}  ${name}\n`,
       );
   } finally {
     rmSync(home, { recursive: true, force: true });
