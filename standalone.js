@@ -24,8 +24,9 @@ const NODE = {
   arm64:
     'sha512-IZx0J52/1NDwAsY2iyWR9nlPIYuYviTWetjj8+ElvYQh2+XRhLfCfkbFEF/2O5vGI2hcUbyPNHV+nz342FbJXw==',
 };
-/** What the binaries need of the system; the build fails where one of them asks for more. */
+/** The glibc that Node needs, and that node-pty needs, without which no session is opened; more fails the build. */
 const GLIBC = '2.28';
+const GLIBC_OF_PTY = { x64: '2.28', arm64: '2.34' };
 const OUT = 'standalone';
 
 const wanted = process.argv.slice(2);
@@ -65,8 +66,8 @@ function archive(own, arch) {
   const native = packed(`${name}@${version}`, join(scratch, `pty-${arch}`), integrity);
   cpSync(native, join(modules, name), { recursive: true });
   sqliteOfNode(join(modules, '@photostructure', 'sqlite'));
-  for (const file of [join(root, 'runtime', 'node'), join(modules, name, 'pty.node')])
-    checkGlibc(file);
+  checkGlibc(join(root, 'runtime', 'node'), GLIBC);
+  checkGlibc(join(modules, name, 'pty.node'), GLIBC_OF_PTY[arch]);
   launcher(join(root, 'crosstalk'), arch);
   const file = `crosstalk-linux-${arch}.tar.gz`;
   execFileSync('tar', [
@@ -103,10 +104,10 @@ function sqliteOfNode(folder) {
   copyFileSync('packaging/sqlite.cjs', join(folder, 'index.cjs'));
 }
 
-function checkGlibc(file) {
-  const [, most] = GLIBC.split('.').map(Number);
+function checkGlibc(file, newest) {
+  const [, most] = newest.split('.').map(Number);
   for (const [, minor] of readFileSync(file, 'latin1').matchAll(/GLIBC_2\.(\d+)/g))
-    if (Number(minor) > most) throw new Error(`${file} needs glibc 2.${minor}, not ${GLIBC}`);
+    if (Number(minor) > most) throw new Error(`${file} needs glibc 2.${minor}, not ${newest}`);
 }
 
 function launcher(file, arch) {
