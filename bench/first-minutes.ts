@@ -74,9 +74,16 @@ class Terminal {
   #text = '';
   #from = 0;
   keys = 0;
+  /** Settles when the shell, and with it all in the namespace, has ended. */
+  readonly ended: Promise<void>;
 
   constructor(pty: Pty) {
     this.#pty = pty;
+    this.ended = new Promise((resolve) => {
+      pty.onExit(() => {
+        resolve();
+      });
+    });
     pty.onData((bytes) => {
       this.#text += Buffer.from(bytes).toString('utf8');
     });
@@ -153,7 +160,9 @@ async function play(home: string): Promise<Step[]> {
   });
   // What was said is found again, which takes the index.
   await say('crosstalk search "change this project"', 'concierge');
+  await terminal.sees(PROMPT);
   terminal.type(`exit${ENTER}`);
+  await terminal.ended;
   return steps;
 }
 
