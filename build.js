@@ -149,7 +149,6 @@ async function buildManual() {
   const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
   mkdirSync('man', { recursive: true });
   writeFileSync('man/crosstalk.1', manualPage(version, date));
-  writeFileSync('man/ct.1', '.so man1/crosstalk.1\n');
 }
 
 /**

@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CrosstalkError } from './errors.ts';
 
+/** The command that installs this program for good. */
+export const INSTALL = 'npm install --global @cordfuse/crosstalk';
+
 const LACKING =
   'the program lacks its own package.json beside its folders bin and dist; install it anew';
 
@@ -25,6 +28,23 @@ export function packageVersion(): string {
   const { version } = JSON.parse(text) as { version?: unknown };
   if (typeof version !== 'string') throw new CrosstalkError('not_found', LACKING);
   return version;
+}
+
+/**
+ * Whether a path is in a folder that whoever filled it empties again, such as that of npx. From there nothing is
+ * installed that has to start the program later.
+ */
+export function isPassing(path: string): boolean {
+  return /[\\/](?:_npx|dlx(?:-[^\\/]*)?|bunx-[^\\/]*)[\\/]/.test(path);
+}
+
+/** @throws CrosstalkError `refused` for an entry file of this program that {@link isPassing} */
+export function assertStays(entry: string): void {
+  if (isPassing(entry))
+    throw new CrosstalkError(
+      'refused',
+      `${entry} is a copy that does not stay, so nothing is installed that would start it; first: ${INSTALL}`,
+    );
 }
 
 /** Returns the entry file of the command line tool. */

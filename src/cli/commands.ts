@@ -41,6 +41,7 @@ import { commands as outbox } from './commands/talk/outbox.ts';
 import { commands as reply } from './commands/talk/reply.ts';
 import { commands as watch } from './commands/talk/watch.ts';
 import { commands as thread } from './commands/thread.ts';
+import { commands as uninstall } from './commands/uninstall.ts';
 import { commands as upgrade } from './commands/upgrade.ts';
 import { commands as web } from './commands/web.ts';
 import { commands as checkout } from './commands/work/checkout.ts';
@@ -65,5 +66,5 @@ export const COMMANDS: readonly CommandSpec[] = [
   [giveActor, setActor, host, key, chat, memory, compact, skill, archive, doctor],
   [sync, forget, pause, worktree, sandbox, session, schedule, subscription, event],
   [secret, dispatch, service, logs, open, attach, web, checkout, upgrade, demo, mcp],
-  [permission, completion],
+  [permission, completion, uninstall],
 ].flat(2);

@@ -23,7 +23,7 @@ export function manualPage(version: string, date: Date): string {
     `.\\" Made by the build from the command table.`,
     `.TH CROSSTALK 1 "${day}" ${roffArgument(`crosstalk ${version}`)} "Crosstalk"`,
     '.SH NAME',
-    'crosstalk, ct \\- a message bus for agent CLIs; git is the bus',
+    'crosstalk \\- a message bus for agent CLIs; git is the bus',
     '.SH SYNOPSIS',
     `${bold('crosstalk')} ${italic('command')} [${italic('options')}] [${italic('arguments')}]`,
     '.SH DESCRIPTION',

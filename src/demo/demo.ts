@@ -188,7 +188,7 @@ function closing(root: string, front: DemoMachine, back: DemoMachine, keep: bool
   const own = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'].map(
     (name) => `${name}=${front.env[name] ?? ''}`,
   );
-  const tool = `${own.join(' ')} node ${binPath()}`;
+  const tool = `${own.join(' ')} ${process.execPath} ${binPath()}`;
   return [
     ...look,
     '',

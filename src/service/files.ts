@@ -226,9 +226,14 @@ export function serviceName(alias: string, transportId: string): string {
   return `crosstalk-${alias}-${digestOf(transportId)}`;
 }
 
+/** Whether {@link serviceName} can give this name. */
+export function isServiceName(name: string): boolean {
+  return /^crosstalk-.+-[0-9a-f]{12}$/.test(name);
+}
+
 /** Whether {@link serviceName} gives this name for this transport and some alias. */
 export function namesService(name: string, transportId: string): boolean {
-  return name.startsWith('crosstalk-') && name.endsWith(`-${digestOf(transportId)}`);
+  return isServiceName(name) && name.endsWith(`-${digestOf(transportId)}`);
 }
 
 function digestOf(transportId: string): string {

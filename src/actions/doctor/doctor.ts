@@ -8,6 +8,7 @@ import type { CheckoutState, Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { attachedFiles, refusedPaths, sharedLimits } from './files.ts';
+import { nodeCheck } from './node.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
@@ -61,6 +62,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...newsChecks(facts, context.now()),
     ...(await doubleChannels(context)),
     ...processOne(facts),
+    ...nodeCheck(process.versions.node, context.now()),
     ...checks,
     ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
     ...(await notShown(context.transport)),

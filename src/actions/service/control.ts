@@ -7,7 +7,7 @@ import { question, stepsOf, type ManagerCall, type Target } from '../../service/
 import { holderOf } from '../../state/lock.ts';
 import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
-import { theService } from './target.ts';
+import { environmentOf, type InstalledService, theService } from './target.ts';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import { writeDurably } from '../../state/files.ts';
@@ -159,11 +159,20 @@ export async function uninstallService(
   signal?: AbortSignal,
 ): Promise<Uninstalled> {
   const target = await theService(context, machine);
-  await take(machine, target, stepsOf(target, 'uninstall'), signal);
-  const files = [target.file, context.paths.serviceEnv];
-  for (const file of files) await remove(file);
-  await take(machine, target, stepsOf(target, 'forget'), signal);
-  return { name: target.name, removed: files, kept: context.paths.root };
+  await removeService(machine, target, signal);
+  const removed = [target.file, context.paths.serviceEnv];
+  return { name: target.name, removed, kept: context.paths.root };
+}
+
+/** Stops a service and removes its files. */
+export async function removeService(
+  machine: Machine,
+  service: InstalledService,
+  signal?: AbortSignal,
+): Promise<void> {
+  await take(machine, service, stepsOf(service, 'uninstall'), signal);
+  for (const file of [service.file, environmentOf(service)]) await remove(file);
+  await take(machine, service, stepsOf(service, 'forget'), signal);
 }
 
 async function remove(file: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { realpath, stat, readdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { binPath } from '../../package.ts';
+import { binPath, isPassing } from '../../package.ts';
 import { runnerIn, type CommandRunner } from '../../service/run.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { type ManagerKind } from '../../service/files.ts';
@@ -55,7 +55,7 @@ async function lasting(
   const links = [
     called,
     ...names.flatMap((name) => folders.map((folder) => join(folder, name))),
-  ].filter((path) => path.startsWith('/') && !isPassing(path));
+  ].filter((path) => path.startsWith('/') && !isOfSession(path));
   const target = await realpath(file);
   for (const link of links) {
     const found = await realpath(link).catch(() => undefined);
@@ -65,8 +65,8 @@ async function lasting(
 }
 
 /** Whether a folder was made temporarily by a shell, npx or a run of npm. */
-function isPassing(path: string): boolean {
-  return /fnm_multishells|_npx|node_modules\/\.bin|^\/run\/user\//.test(path);
+function isOfSession(path: string): boolean {
+  return isPassing(path) || /fnm_multishells|node_modules\/\.bin|^\/run\/user\//.test(path);
 }
 
 /** The service manager to use. */
@@ -113,7 +113,7 @@ export async function managerOf(machine: Machine, system: boolean): Promise<Mana
  * folder of npx, which npx empties.
  */
 export async function lasts(machine: Machine): Promise<boolean> {
-  if (machine.entry.includes('_npx')) return false;
+  if (isPassing(machine.entry)) return false;
   const system = false;
   return (await managerOf(machine, system).catch(() => undefined)) !== undefined;
 }

@@ -24,6 +24,7 @@ import { refreshOrNote, type Context } from '../context.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { findThisHost } from '../setup/hosts.ts';
 import { type Machine, managerOf } from './machine.ts';
+import { assertStays } from '../../package.ts';
 import { findServices, targetOf, type InstalledService } from './target.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { type CommandRunner } from '../../service/run.ts';
@@ -75,6 +76,7 @@ export async function planInstall(
   input: InstallInput,
 ): Promise<InstallPlan> {
   const { transport, paths } = context;
+  assertStays(machine.entry);
   const wrong = input.names.find((name) => !isVariable(name));
   if (wrong !== undefined)
     throw new CrosstalkError(
@@ -215,7 +217,7 @@ function environmentTexts(
 
 async function warningsOf(
   { transport }: Context,
-  { run, entry, uid }: Machine,
+  { run, uid }: Machine,
   { variables }: Captured,
   actors: Parameters<typeof findClis>[1],
   kind: ManagerKind,
@@ -234,9 +236,6 @@ async function warningsOf(
         `${program}, which ${names.join(', ')} runs, is not on this PATH; install it, or put its folder on the PATH and install the service again`,
     ),
     ...(git === undefined ? ['git is not on this PATH; the dispatcher cannot do without it'] : []),
-    ...(entry.includes('_npx')
-      ? [`${entry} may be removed by npx; have crosstalk stay with: npm install --global crosstalk`]
-      : []),
     ...(uid === 0 && kind !== 'systemd-system'
       ? ['you are root, so agent CLIs will run as root; an ordinary user is safer']
       : []),

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import {
+  isServiceName,
   namesService,
   plistStrings,
   servedByPlist,
@@ -15,7 +16,7 @@ import type { Machine } from './machine.ts';
 
 /** Returns the service managers of a platform and the folder in which each keeps its files. */
 function folders(
-  { env }: Pick<Context, 'env'>,
+  env: NodeJS.ProcessEnv,
   { platform, systemUnits }: Machine,
 ): { kind: ManagerKind; folder: string; ending: string }[] {
   const home = env['HOME'] ?? homedir();
@@ -36,7 +37,7 @@ export function targetOf(
   kind: ManagerKind,
   name: string,
 ): Target {
-  const place = folders(context, machine).find((one) => one.kind === kind);
+  const place = folders(context.env, machine).find((one) => one.kind === kind);
   return {
     kind,
     name,
@@ -69,18 +70,38 @@ export async function findServices(
 ): Promise<{ ours: InstalledService[]; others: (InstalledService & { serves: string })[] }> {
   const ours: InstalledService[] = [];
   const others: (InstalledService & { serves: string })[] = [];
-  for (const { kind, folder, ending } of folders(context, machine)) {
-    for (const entry of (await readdir(folder).catch(() => [])).sort()) {
-      const name = entry.slice(0, -ending.length);
-      if (!entry.endsWith(ending) || !namesService(name, context.transport.id)) continue;
-      const target = targetOf(context, machine, kind, name);
-      const text = await readFile(target.file, 'utf8').catch(() => '');
-      const serves = kind === 'launchd' ? servedByPlist(text) : servedBy(text);
-      if (serves === context.transport.dir) ours.push({ ...target, text });
-      else others.push({ ...target, text, serves: serves ?? 'an unknown folder' });
-    }
+  for (const service of await servicesHere(context.env, machine)) {
+    if (!namesService(service.name, context.transport.id)) continue;
+    const { kind, text } = service;
+    const serves = kind === 'launchd' ? servedByPlist(text) : servedBy(text);
+    if (serves === context.transport.dir) ours.push(service);
+    else others.push({ ...service, serves: serves ?? 'an unknown folder' });
   }
   return { ours, others };
+}
+
+/** Finds the services of all transports on this machine from the existing files. */
+export async function servicesHere(
+  env: NodeJS.ProcessEnv,
+  machine: Machine,
+): Promise<InstalledService[]> {
+  const found: InstalledService[] = [];
+  for (const { kind, folder, ending } of folders(env, machine)) {
+    for (const entry of (await readdir(folder).catch(() => [])).sort()) {
+      const name = entry.slice(0, -ending.length);
+      if (!entry.endsWith(ending) || !isServiceName(name)) continue;
+      const target = targetOf({ env }, machine, kind, name);
+      found.push({ ...target, text: await readFile(target.file, 'utf8').catch(() => '') });
+    }
+  }
+  return found;
+}
+
+/** Returns the file from which a service reads its environment. */
+export function environmentOf({ kind, text }: InstalledService): string {
+  // The label, the shell, -c, the script and $0 come first.
+  if (kind === 'launchd') return plistStrings(text)[5] ?? '';
+  return (/^EnvironmentFile=(.*)$/m.exec(text)?.[1] ?? '').replaceAll('%%', '%');
 }
 
 /**

@@ -20,7 +20,8 @@ export const commands: readonly CommandSpec[] = [
     details: [
       'bash: put  source <(crosstalk completion bash)  into ~/.bashrc',
       'zsh:  put  source <(crosstalk completion zsh)  into ~/.zshrc, after compinit',
-      'fish: save it as crosstalk.fish and as ct.fish in ~/.config/fish/completions',
+      'fish: put  crosstalk completion fish | source  into ~/.config/fish/config.fish',
+      'It makes ct the short name of crosstalk, where no other program has that name.',
     ].join('\n'),
     standalone: true,
     example: 'source <(crosstalk completion bash)',

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { binPath, INSTALL, isPassing } from '../../package.ts';
 import type { Initialised } from '../../actions/setup/input.ts';
 import { init } from '../../actions/setup/init.ts';
 import { projectInput, projectLines } from '../command/init-project.ts';
@@ -124,6 +125,7 @@ async function run(call: Call): Promise<number> {
         ? []
         : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
       ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
+      ...(isPassing(binPath()) ? [`First: ${INSTALL}, as this copy does not stay`] : []),
       `Next: ${made.project === undefined ? goThere(io.cwd, made.dir) : ''}${isServed ? '' : 'crosstalk dispatch, and in another shell there: '}crosstalk ask ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       ...(isServed ? ['Its dispatcher runs as a service: crosstalk service status'] : []),

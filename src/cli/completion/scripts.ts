@@ -33,10 +33,15 @@ _crosstalk() {
     esac
   done < <(command crosstalk __complete --bash="$2" -- "\${words[@]:1}" 2>/dev/null)
 }
-complete -o nosort -F _crosstalk crosstalk ct 2>/dev/null || complete -F _crosstalk crosstalk ct
+complete -o nosort -F _crosstalk crosstalk 2>/dev/null || complete -F _crosstalk crosstalk
+# The short name, where no other program has it.
+if ! type ct >/dev/null 2>&1; then
+  ct() { command crosstalk "$@"; }
+  complete -o nosort -F _crosstalk ct 2>/dev/null || complete -F _crosstalk ct
+fi
 `;
 
-const ZSH = `#compdef crosstalk ct
+const ZSH = `#compdef crosstalk
 # Completion for zsh. Put this line into ~/.zshrc, after compinit:  source <(crosstalk completion zsh)
 # Or save it as _crosstalk in a folder of $fpath.
 _crosstalk() {
@@ -66,12 +71,16 @@ _crosstalk() {
 if [[ \${funcstack[1]} == _crosstalk ]]; then
   _crosstalk "$@"
 else
-  compdef _crosstalk crosstalk ct
+  compdef _crosstalk crosstalk
+  # The short name, where no other program has it.
+  if ! whence ct >/dev/null; then
+    ct() { command crosstalk "$@" }
+    compdef _crosstalk ct
+  fi
 fi
 `;
 
-const FISH = `# Completion for fish. Save it as crosstalk.fish and as ct.fish in ~/.config/fish/completions:
-#   crosstalk completion fish | tee ~/.config/fish/completions/{crosstalk,ct}.fish >/dev/null
+const FISH = `# Completion for fish. Put this line into ~/.config/fish/config.fish:  crosstalk completion fish | source
 function __crosstalk_complete
     set -l words (commandline -opc)
     set -e words[1]
@@ -92,7 +101,15 @@ function __crosstalk_complete
         end
     end
 end
-for name in crosstalk ct
+set -l names crosstalk
+# The short name, where no other program has it.
+if not type -q ct
+    function ct
+        command crosstalk $argv
+    end
+    set -a names ct
+end
+for name in $names
     complete -c $name -e
     complete -c $name -f -k -a '(__crosstalk_complete)'
 end

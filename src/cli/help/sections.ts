@@ -48,7 +48,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'upgrade',
     ],
   ],
-  ['Set up', ['init', 'channel', 'actor', 'host', 'key', 'demo']],
+  ['Set up', ['init', 'channel', 'actor', 'host', 'key', 'demo', 'uninstall']],
   ['For programs', ['mcp', 'completion', 'guide']],
 ];
 

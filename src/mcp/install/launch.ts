@@ -1,6 +1,6 @@
 import { access, constants, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { binPath } from '../../package.ts';
+import { assertStays, binPath } from '../../package.ts';
 import type { Client, ServerCommand } from './clients.ts';
 
 /**
@@ -13,12 +13,14 @@ const KEPT = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'];
  * program; otherwise by the paths of node and of this program.
  *
  * @param options `node`: the path of node; `from`: the sender
+ * @throws CrosstalkError `refused` where this program does not stay
  */
 export async function launchOf(
   client: Client,
   env: NodeJS.ProcessEnv,
   { node, transport, from }: { node: string; transport: string; from?: string },
 ): Promise<ServerCommand> {
+  assertStays(binPath());
   const isOnPath = client.isEditor !== true && (await leadsHere(env['PATH'] ?? ''));
   const kept = KEPT.flatMap((name) => {
     const value = env[name];
