@@ -79,7 +79,8 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const expected = new Expected();
   const { deliveries, lacking } = intakeOf(app, choices, expected);
   const hosts = hostFileOf(context, choices);
-  const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running);
+  const guards = guardsOf(app);
+  const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running, guards);
   const publisher = publisherOf(context, deliveries, expected, log, reporting);
   const links = new ChannelLinks(transport, reader);
   const records = new ScheduleRecords(paths.root);
@@ -96,7 +97,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     deliveries,
     lacking,
     hosts,
-    guards: guardsOf(app),
+    guards,
     publisher,
     gated: new Gated(new Gates(paths.root)),
     subscriptions: new Subscriptions({

@@ -4,6 +4,7 @@ import {
   sessionLines,
   steeringLine,
 } from '../../actions/tracing/explain.ts';
+import { claimLine } from '../../present/claims.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/words.ts';
 import { describeFacts } from '../../actions/tracing/facts.ts';
@@ -39,7 +40,8 @@ function run(call: Call): Promise<number> {
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         ...(result.steering ? [`  ${escapeInvisible(steeringLine(result.steering))}`] : []),
-        `  state: ${describeFacts(result.facts)}`,
+        `  state: ${describeFacts(result.facts, result.actor, context.now().getTime())}`,
+        ...(result.claims ?? []).map((claim) => `  ${claimLine(claim)}`),
         ...(result.session ? sessionLines(result.session) : []).map((line) => `  ${line}`),
       ].join('\n');
     });
