@@ -144,10 +144,40 @@ export interface WebState {
   held_up?: string;
   /** Latest news of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
   heard?: string;
+  /** The host that has taken it, where of several hosts one takes it. */
+  taken?: WebTaken;
   /** The plan that it made of the message, which waits for a decision. */
   gate?: WebGate;
   /** The tool call for which its run waits for permission. */
   permission?: { relPath: string; approver: string; tool: string; until: Time };
+}
+
+/** The host that has taken a message, where of several hosts one takes it. */
+export interface WebTaken {
+  /** Its alias; empty if its claim cannot be read. */
+  host: string;
+  /** Time of the claim by the clock of that host; null if it is unknown. */
+  at: Time | null;
+  /** Whether nothing runs there, as it waits for others. */
+  waits?: boolean;
+  /** Ending of the claim; after `released` any host may take the message. */
+  end?: 'answered' | 'silent' | 'failed' | 'cancelled' | 'held' | 'released';
+  /** Time before which nobody takes it again. */
+  not_before?: Time;
+}
+
+/** A claim on a message, as anybody who can push may have written it. */
+export interface WebClaim {
+  n: number;
+  /** Null for a claim that cannot be read. */
+  host: string | null;
+  /** By the clock of the host. */
+  at: Time | null;
+  end: NonNullable<WebTaken['end']> | null;
+  /** Whether a host file declares that this host serves the actor. */
+  known: boolean;
+  /** Reasons why it is not what a host writes. */
+  faults: string[];
 }
 
 /** Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */

@@ -1,5 +1,6 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
 import type { MessageRef } from '../protocol/layout.ts';
+import type { WebTaken } from './messages.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {
@@ -73,6 +74,7 @@ export interface WebWaiting extends MessageRef {
    */
   state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
   delay: WebDelay | null;
+  taken?: WebTaken;
   gate?: WebGate;
   excerpt: string;
 }

@@ -39,7 +39,11 @@ export async function readHostReports(
     });
     const { at, running, waiting, failed } = report;
     const mail = { running: served(running), waiting: served(waiting), failed: served(failed) };
-    reports.set(alias, { at, ...mail });
+    const away = (report.away ?? []).filter(
+      ({ actor, until }) =>
+        actors.has(actor) && (until === undefined || Date.parse(until) > now.getTime()),
+    );
+    reports.set(alias, { at, ...mail, ...(away.length > 0 && { away }) });
   }
   return reports;
 }

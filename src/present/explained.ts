@@ -1,6 +1,7 @@
-import type { WebDelay, WebGate } from '../api/api.ts';
+import type { WebDelay, WebGate, WebTaken } from '../api/api.ts';
 import { CANCELLED } from '../protocol/cancel.ts';
 import type { SessionKind } from '../protocol/files/tier-options.ts';
+import { takenWords } from './claims.ts';
 import { gateLine, joiningWords, parkedWords, permissionWords } from './holds.ts';
 
 /** Facts about a message for one actor, each on its own; of those that are paths, the relPaths of messages. */
@@ -26,14 +27,17 @@ interface Facts {
   permission: { relPath: string; approver: string; tool: string } | null;
   delay: WebDelay | null;
   dead_letter: { id: string; state: string } | null;
+  /** Absent where no host has taken it. */
+  taken?: WebTaken;
 }
 
-/** Words the facts as one line, in the order in which they happened. */
-export function factsLine(facts: Facts): string {
+/** Words the facts as one line, in the order in which they happened. @param now milliseconds */
+export function factsLine(facts: Facts, actor: string, now: number): string {
   const parts = [
     facts.queued_here ? 'queued here' : '',
     facts.on_the_bus ? 'on the bus' : 'not on the bus',
     facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
+    facts.taken === undefined ? '' : takenWords(actor, facts.taken, now),
     facts.running ? 'running' : '',
     facts.permission === null
       ? ''

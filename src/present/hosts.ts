@@ -1,5 +1,6 @@
 import type { WebHost, WebHostWord, WebMachine } from '../api/api.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
+import { awayWords } from './claims.ts';
 import { ago, ageOf, secondsSince } from './times.ts';
 
 /** Words whether another machine is there, by the bell. */
@@ -53,10 +54,11 @@ export function saidWords(
   said: NonNullable<WebHostWord['said']>,
   seconds: number,
 ): { words: string; parts: [what: string, part: (typeof said)['running']][] } {
-  const { running, waiting, failed } = said;
+  const { running, waiting, failed, away = [] } = said;
   const parts = Object.entries({ running, waiting, failed });
   const counts = parts.map(([what, { count }]) => `${String(count)} ${what}`);
-  return { words: `${ageOf(seconds)} ago it said: ${counts.join(', ')}`, parts };
+  const words = [counts.join(', '), ...away.map(awayWords)].join('; ');
+  return { words: `${ageOf(seconds)} ago it said: ${words}`, parts };
 }
 
 /**

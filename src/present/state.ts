@@ -1,5 +1,6 @@
 import type { WebState, WebWaiting } from '../api/api.ts';
 import { reasonInWords } from '../protocol/text/words.ts';
+import { takenWords } from './claims.ts';
 import {
   attemptsInWords,
   gateWords,
@@ -138,7 +139,7 @@ export function inWords(
   return localTimes(`${what}${isAged ? `… ${ageOf(secondsSince(since, now))}` : ''}${why}`, format);
 }
 
-function sinceOf(standing: Standing, { delay, since }: Addressee): string | undefined {
+function sinceOf(standing: Standing, { delay, since, taken }: Addressee): string | undefined {
   switch (standing) {
     case 'held':
       // The time at which it ends is more useful than its age.
@@ -146,6 +147,8 @@ function sinceOf(standing: Standing, { delay, since }: Addressee): string | unde
     case 'running':
       return delay?.since ?? since;
     case 'waiting':
+      // Its words say when it was taken.
+      return taken === undefined ? since : undefined;
     case 'queued':
       return since;
     default:
@@ -158,7 +161,17 @@ function wordsOf(
   one: Addressee,
   { me, now, brief = false, isOnly = false }: Reader & { isOnly?: boolean },
 ): [what: string, why: string] {
-  const { actor, detail, delay, took_s: took, failed_on: host, held_up: why, heard, gate } = one;
+  const {
+    actor,
+    detail,
+    delay,
+    took_s: took,
+    failed_on: host,
+    held_up: why,
+    heard,
+    gate,
+    taken,
+  } = one;
   const who = actor ?? '';
   const id = brief ? detail?.slice(-6) : detail;
   const letter = (where: string): string =>
@@ -170,6 +183,11 @@ function wordsOf(
       return ['sent', ''];
     case 'waiting':
       if (gate !== undefined) return [gateWords(who, gate, me), ''];
+      if (taken !== undefined) {
+        // Its age is wanted by all who read it, and not only by those who see retries come due.
+        const words = takenWords(who, taken, now ?? Date.now());
+        if (words !== '') return [words, ''];
+      }
       if (heard !== undefined) return [waitingFor(who), ` (${heard})`];
       return [waitingFor(who), why === undefined ? '' : `: ${why}`];
     case 'held':

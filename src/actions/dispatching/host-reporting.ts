@@ -1,3 +1,4 @@
+import { isPool } from '../../bus/claims.ts';
 import { readHosts } from '../../bus/host.ts';
 import { type Commit, authorOf } from '../../protocol/outgoing.ts';
 import {
@@ -5,12 +6,15 @@ import {
   parseHostReport,
   reportedMail,
   saysTheSame,
+  type HostAway,
   type HostState,
   type ReportedMail,
 } from '../../protocol/files/host-report.ts';
 import { hostReportFile, writtenAt } from '../../protocol/layout.ts';
 import { type OutboxEntry, settledBy } from '../../state/outbox.ts';
 import type { Running } from '../../dispatcher/jobs.ts';
+import type { Guards } from '../../dispatcher/run/guards.ts';
+import { endsByItself } from '../../protocol/text/words.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { type Context, isOff } from '../context.ts';
 import { type Expected } from '../../bus/expected.ts';
@@ -20,6 +24,12 @@ import { passed } from '../../crash-points.ts';
 import { type Log } from '../../log.ts';
 import { acquire } from '../../state/lock.ts';
 import { publishing } from '../publishing.ts';
+
+/** The host that is served, with its actors. */
+interface Served {
+  alias: string;
+  actors: ReadonlyMap<string, unknown>;
+}
 
 /** Minimum time between two reports of a host, in milliseconds. */
 const LEAST_MS = 10 * 60_000;
@@ -33,25 +43,29 @@ const LEAST_MS = 10 * 60_000;
 export class HostReporting {
   readonly #context: Pick<Context, 'transport' | 'deadLetters' | 'now'>;
   readonly #deliveries: Pick<Deliveries, 'mailboxes'>;
-  readonly #hosts: { readonly active: { alias: string } | undefined };
+  readonly #hosts: { readonly active: Served | undefined };
   readonly #running: () => readonly Running[];
+  readonly #guards: Pick<Guards, 'deferrals' | 'paused'>;
   /** The time at which this process last checked whether there is something to report, in milliseconds. */
   #looked = -Infinity;
 
   /**
    * @param hosts the host that is served, if there is one
    * @param running the runs in progress
+   * @param guards what keeps actors from running
    */
   constructor(
     context: Pick<Context, 'transport' | 'deadLetters' | 'now'>,
     deliveries: Pick<Deliveries, 'mailboxes'>,
-    hosts: { readonly active: { alias: string } | undefined },
+    hosts: { readonly active: Served | undefined },
     running: () => readonly Running[],
+    guards: Pick<Guards, 'deferrals' | 'paused'>,
   ) {
     this.#context = context;
     this.#deliveries = deliveries;
     this.#hosts = hosts;
     this.#running = running;
+    this.#guards = guards;
   }
 
   /** Returns the report to push with some entries; undefined when none is due, or none can be made. */
@@ -75,7 +89,8 @@ export class HostReporting {
     const path = hostReportFile(alias);
     const there = (await transport.objects.read(`${tip}:${path}`))?.content;
     const at = now().toISOString();
-    const state = await this.#state(entries, at);
+    const away = await this.#away(tip);
+    const state = { ...(await this.#state(entries, at)), ...(away.length > 0 && { away }) };
     const said = there && parseHostReport(there);
     // A report with a time in the future, as from a wrong clock, is replaced.
     if (said !== undefined && Date.parse(said.at) <= Date.parse(at))
@@ -86,6 +101,25 @@ export class HostReporting {
       subject: `crosstalk: how ${alias} is`,
       files: [{ path, content: formatHostReport({ at, ...state }) }],
     };
+  }
+
+  /** Returns why this host cannot take the work of actors that it shares with others. */
+  async #away(tip: string): Promise<HostAway[]> {
+    const isPaused = await this.#guards.paused();
+    const found = isPaused
+      ? [...(this.#hosts.active?.actors.keys() ?? [])].map((actor) => ({ actor, reason: 'paused' }))
+      : this.#guards.deferrals
+          .filter(({ instead }) => instead === undefined)
+          .map(({ actor, reason, until }) => {
+            return { actor, reason, ...(endsByItself(reason) && { until }) };
+          });
+    const shared = new Map<string, boolean>();
+    for (const { actor } of found)
+      if (!shared.has(actor)) shared.set(actor, await isPool(this.#context.transport, tip, actor));
+    const first = new Map<string, HostAway>();
+    for (const one of found)
+      if (shared.get(one.actor) === true && !first.has(one.actor)) first.set(one.actor, one);
+    return [...first.values()];
   }
 
   /** Returns the state of this host once some entries are on the bus. */

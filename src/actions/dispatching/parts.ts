@@ -81,7 +81,8 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const expected = new Expected();
   const { deliveries, lacking } = intakeOf(app, choices, expected);
   const hosts = hostFileOf(context, choices);
-  const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running);
+  const guards = guardsOf(app);
+  const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running, guards);
   const queue = new ClaimQueue(app.outbox);
   const publisher = publisherOf(context, deliveries, expected, log, { reporting, queue });
   const lease = (): number => claimLease(context.env);
@@ -104,7 +105,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     deliveries,
     lacking,
     hosts,
-    guards: guardsOf(app),
+    guards,
     publisher,
     gated: new Gated(new Gates(paths.root)),
     subscriptions: new Subscriptions({

@@ -53,7 +53,7 @@ export function judge(facts: Facts, known: Known): Judged {
   return {
     health: { ok: problems.length === 0, problems },
     findings,
-    warnings: [...checkoutWarnings(known), ...malformedWarnings(facts)],
+    warnings: [...checkoutWarnings(known), ...malformedWarnings(facts), ...(known.claims ?? [])],
   };
 }
 
@@ -109,6 +109,8 @@ interface Known {
   left?: string | undefined;
   /** The names with a pinned key, where it matters. */
   pinned?: readonly string[];
+  /** Claims that no host stands behind, and hosts that make none. */
+  claims?: readonly Finding[];
 }
 
 /** Message of git for a disk without room. */

@@ -22,6 +22,7 @@ import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
+import { claimWarnings } from './claims.ts';
 import { takeCensus } from './census.ts';
 import { loadPins } from '../../state/keys/pins.ts';
 import { isOfRun } from '../agent-mode.ts';
@@ -175,6 +176,7 @@ export async function examine(
     served: host.served,
     fault: inRun ? undefined : await faultOf(paths.root),
     left: await context.checkout.left(),
+    claims: await claimWarnings(context),
   };
   return { facts, judged: judge(facts, known) };
 }

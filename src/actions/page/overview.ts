@@ -3,7 +3,7 @@ import { readHostReports } from '../../bus/host-reports.ts';
 import type { HostReport } from '../../protocol/files/host-report.ts';
 import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
 import { knownActors } from '../setup/actors.ts';
-import type { Context } from '../context.ts';
+import { tipOf, type Context } from '../context.ts';
 import { hostsOf, viewedAt } from '../view.ts';
 import { channelNames, lettersOf, ownIn } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
@@ -13,7 +13,8 @@ import { CANCELLED } from '../../protocol/cancel.ts';
 import { namedPeople } from '../lookup/people.ts';
 import { isSettled } from '../tracing/facts.ts';
 import { errandsOf } from './errands.ts';
-import { deliveryOf, gateOf, stateOf } from '../state/delivery.ts';
+import { takenAt } from '../lookup/taken.ts';
+import { deliveryOf, gateOf, isElsewhere, stateOf } from '../state/delivery.ts';
 import { readLocal, type Local } from '../state/local.ts';
 
 /** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */
@@ -194,25 +195,31 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
     hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])),
   );
   const now = context.now();
+  const tip = await tipOf(context);
   const described = await Promise.all(
     errandsOf(traces, served).map(async (errand): Promise<WebWaiting[]> => {
       const { message, actor, outcome } = errand;
-      const delivery = deliveryOf(local, message, { actor, tier: message.tier }, now);
+      const { channel, relPath, from, timestamp, excerpt, tier } = message;
+      const taken =
+        outcome === 'REPLIED'
+          ? undefined
+          : await takenAt(context.transport, tip, { channel, relPath, actor });
+      const delivery = deliveryOf(local, message, { actor, tier, taken }, now);
       if (outcome === 'REPLIED' || delivery.letter?.state === CANCELLED) return [];
       const known = stateOf(delivery, now);
-      const isHere = local.actors.has(actor);
+      const isHere = local.actors.has(actor) && !isElsewhere(taken, local.alias);
       // Another host has given it up; of this machine's own the dead letter would be here.
       if (known.state === 'waiting' && !isHere && outcome === 'FAILED') known.state = 'failed';
       // An actor of this machine chose silence; the silence of other machines is not known here.
       const mayBeSettled = known.state === 'waiting' || known.state === 'held';
       if (mayBeSettled && isHere && (await isSettled(context, local.cursors, actor, message)))
         return [];
-      const { channel, relPath, from, timestamp, excerpt } = message;
       const age = Math.max(0, Math.round((now.getTime() - Date.parse(timestamp)) / 1000));
       const channel_name = nameOf(channel);
       const place = { channel, channel_name, relPath, from, actor, timestamp };
       const gate = mayBeSettled ? delivery.gate : undefined;
-      return [{ ...place, age_s: age, ...known, ...(gate && { gate: gateOf(gate) }), excerpt }];
+      const more = { ...(taken && { taken }), ...(gate && { gate: gateOf(gate) }) };
+      return [{ ...place, age_s: age, ...known, ...more, excerpt }];
     }),
   );
   return described.flat();

@@ -12,7 +12,7 @@ import type { InboxEntry } from '../state/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';
-import type { WebFailed, WebForce } from '../../api/api.ts';
+import type { WebFailed, WebForce, WebTaken } from '../../api/api.ts';
 
 // The output of `--json`; the MCP tools and the page use the same names.
 
@@ -112,6 +112,8 @@ export interface RepliedJson {
   cancelled?: string;
   /** Only where several were asked: those who have not answered. */
   unanswered?: string[];
+  /** The host that has taken it; absent where none has, and where several names were asked, as `thread` has those. */
+  taken?: WebTaken;
   /** Causes that hold the answer up, a line each; empty unless it was waited for. */
   held_up: string[];
 }
@@ -119,6 +121,8 @@ export interface RepliedJson {
 /** Converts a message and its answers to JSON. */
 export function repliedJson(followed: Replied): RepliedJson {
   const { ref, question, state, replies, failures, cancelled, owing, held_up } = followed;
+  const isOne = !asksSeveral(question?.to ?? []);
+  const taken = isOne ? owing.find((one) => one.taken !== undefined)?.taken : undefined;
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -126,7 +130,8 @@ export function repliedJson(followed: Replied): RepliedJson {
     replies: replies.map(messageJson),
     failures,
     ...(cancelled && { cancelled: cancelled.relPath }),
-    ...(asksSeveral(question?.to ?? []) && {
+    ...(taken && { taken }),
+    ...(!isOne && {
       unanswered: owing.map(({ actor: name, host }) =>
         formatAddress({ name, ...(host !== undefined && { host }) }),
       ),

@@ -1,4 +1,4 @@
-import type { WebDelay, WebGate } from '../../api/api.ts';
+import type { WebDelay, WebGate, WebTaken } from '../../api/api.ts';
 import { whyIgnored, type IgnoredDecision } from '../../protocol/decision/judge.ts';
 import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
@@ -56,17 +56,25 @@ export interface Delivery {
   joining: Joining | undefined;
   /** Question of its run for permission. */
   asks: OpenPermission | undefined;
+  /** The host that has taken it, by its claim on the bus. */
+  taken: WebTaken | undefined;
+}
+
+/** Whether another host has taken a message, and has not given it back since. @param alias that of this machine */
+export function isElsewhere(taken: WebTaken | undefined, alias: string | undefined): boolean {
+  return taken !== undefined && taken.end !== 'released' && taken.host !== alias;
 }
 
 /**
- * Returns the state of a message for one of its actors, by the records of this machine. A pure function.
+ * Returns the state of a message for one of its actors, by the records of this machine and by the claim on it, if
+ * there is one: nothing here holds up what another host has taken. A pure function.
  *
  * @param tier the requested one; null for the default
  */
 export function deliveryOf(
   local: Local,
   { channel, relPath }: MessageRef,
-  { actor, tier }: { actor: string; tier: string | null },
+  { actor, tier, taken }: { actor: string; tier: string | null; taken?: WebTaken | undefined },
   now: Date,
 ): Delivery {
   const isIt = (one: { actor: string; channel: string; messages: readonly string[] }): boolean =>
@@ -74,9 +82,11 @@ export function deliveryOf(
   const key = messageKey({ channel, relPath });
   const letter = local.letters.find(isIt);
   const gate = local.gates.find(isIt);
-  const isHere = letter !== undefined || local.actors.has(actor);
+  const isAway = isElsewhere(taken, local.alias);
+  const isHere = letter !== undefined || (local.actors.has(actor) && !isAway);
   const parked = local.parked.find(
     (one) =>
+      !isAway &&
       one.actor === actor &&
       one.instead === undefined &&
       (tier === null || tier === one.tier) &&
@@ -94,6 +104,7 @@ export function deliveryOf(
         (isIt(one) || (one.actor === actor && one.questions.includes(key))),
     ),
     asks: local.permissions.find(isIt),
+    taken,
   };
 }
 

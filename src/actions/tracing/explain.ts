@@ -1,3 +1,4 @@
+import type { WebClaim } from '../../api/api.ts';
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress, type Address } from '../../protocol/address.ts';
 import { startedBy } from '../../protocol/automation/occurrences.ts';
@@ -9,6 +10,7 @@ import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { isPerson, servedBy } from '../lookup/people.ts';
+import { shownClaims } from '../lookup/taken.ts';
 import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -50,6 +52,8 @@ export interface Explanation {
   session?: SessionAbout;
   /** Outcome of a message for work under way; absent for any other. */
   steering?: SteeringAbout;
+  /** The claims of hosts on it, whether they count or not; absent where there are none. */
+  claims?: WebClaim[];
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -93,6 +97,8 @@ export async function explain(
   const located = { ...ref, message: found };
   const steering = await steeringAbout(context, tip, located, name, facts.answered_by);
   const asked = await askedSkill(context, name, found);
+  const { serving } = await servedBy(context);
+  const claims = await shownClaims(context.transport, tip, { ...ref, actor: name }, serving);
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -112,6 +118,7 @@ export async function explain(
       : [],
     ...(session && { session }),
     ...(steering && { steering }),
+    ...(claims.length > 0 && { claims }),
     ...(started && { fired_by: started }),
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },

@@ -1,14 +1,16 @@
+import type { WebTaken } from '../../api/messages.ts';
 import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { cursorOf } from '../../state/cursors.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
-import { deliveryOf, stateOf, type GatedMail } from '../state/delivery.ts';
+import { deliveryOf, isElsewhere, stateOf, type GatedMail } from '../state/delivery.ts';
 import type { Local } from '../state/local.ts';
 import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
+import { takenAt } from '../lookup/taken.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
 
 /** Facts about a message for one actor, each on its own, from this machine's point of view. */
@@ -50,6 +52,8 @@ export interface Facts {
   delay: WebDelay | null;
   /** Its dead letter on this machine, if any. */
   dead_letter: { id: string; state: string } | null;
+  /** The host that has taken it; absent where no host needs to, and where none has. */
+  taken?: WebTaken;
 }
 
 /**
@@ -69,7 +73,10 @@ export async function factsOf(
   const { channel, relPath } = ref;
   const path = messageFile(channel, relPath);
   const at = context.now();
-  const delivery = deliveryOf(local, ref, { actor, tier }, at);
+  const tip = await tipOf(context);
+  const taken = wakes ? await takenAt(context.transport, tip, { ...ref, actor }) : undefined;
+  const isAway = isElsewhere(taken, local.alias);
+  const delivery = deliveryOf(local, ref, { actor, tier, taken }, at);
   const { run, letter, joining, asks, parked } = delivery;
   const settled = await isSettled(context, local.cursors, actor, ref);
   const running = run !== undefined;
@@ -82,21 +89,22 @@ export async function factsOf(
   const cancel = inForce(await cancellationsOf(context, ref, mentions));
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
   const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
-  const here = wakes && (settled || running || letter !== undefined) ? [local.alias] : [];
+  const here =
+    wakes && ((settled && !isAway) || running || letter !== undefined) ? [local.alias] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
   const known = waiting ? delivery : { run, letter, held: undefined };
   return {
     queued_here: local.outbox.some(({ commits }) =>
       commits.some(({ files }) => files.some((file) => file.path === path)),
     ),
-    on_the_bus: await isAt(context, await tipOf(context), ref),
+    on_the_bus: await isAt(context, tip, ref),
     seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
     answered_by: answers.map((mention) => mention.relPath),
     failed_in: notices.filter((one) => !stopped.includes(one)).map((one) => one.relPath),
     cancelled_in: [...(cancel ? [cancel] : []), ...stopped].map((one) => one.relPath),
     delegated_in: tasks.map((mention) => mention.relPath),
-    silent: wakes && settled && !running && own.length === 0 && letter === undefined,
+    silent: wakes && settled && !isAway && !running && own.length === 0 && letter === undefined,
     parked:
       parked === undefined || !waiting ? null : { reason: parked.reason, until: parked.until },
     gated: waiting ? (delivery.gate ?? null) : null,
@@ -107,6 +115,7 @@ export async function factsOf(
     permission: running && asks ? permissionFact(asks) : null,
     delay: stateOf(known, at).delay,
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
+    ...(taken && { taken }),
   };
 }
 

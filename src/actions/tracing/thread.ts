@@ -178,6 +178,7 @@ async function statesOf(
     const open: WebState = {
       ...{ actor: name, took_s: null, ...found, delay },
       ...(facts.running && facts.permission !== null && { permission: facts.permission }),
+      ...(facts.taken && { taken: facts.taken }),
     };
     states.push(
       open.state === 'waiting'
@@ -257,6 +258,7 @@ async function waiting(
   const gate = gated === null ? gateIn(said, thread) : gateOf(gated);
   if (gate !== undefined) return { ...open, gate };
   if (joining !== null) return { ...open, held_up: `it ${joiningWords(joining)}` };
+  if (open.taken !== undefined) return open;
   return { ...open, ...(await whyUnread(context, local, to, to.heardOf)) };
 }
 

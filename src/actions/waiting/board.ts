@@ -1,16 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WebTaken } from '../../api/api.ts';
+import { readHosts } from '../../bus/host.ts';
+import { readHostReports } from '../../bus/host-reports.ts';
+import { awayLine } from '../../present/claims.ts';
+import { ago } from '../../present/times.ts';
 import { messageKey, type MessageRef, CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
+import { debtorsOf } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { believed, marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
+import { takenAt } from '../lookup/taken.ts';
 import { isPerson, whoHas, servedBy } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages, queuedMessage } from '../lookup/queued.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
-import { deliveryOf } from '../state/delivery.ts';
+import { deliveryOf, isElsewhere } from '../state/delivery.ts';
 import { readLocal } from '../state/local.ts';
-import { holdUps } from './hold-ups.ts';
+import { claimKey, holdUps } from './hold-ups.ts';
 import {
   silentHere,
   silentTo,
@@ -50,6 +57,7 @@ export class Board {
   };
   #mark = '';
   readonly #heard = new Map<string, string | null>();
+  readonly #seen = new Map<string, number>();
 
   private constructor(context: Context, tip: string, asked: Asked[]) {
     this.#context = context;
@@ -135,11 +143,46 @@ export class Board {
         (await isPerson(this.#context, this.#tip, { name: actor })) === true
       )
         people.add(actor);
-    return holdUps(asked, standing, { ...this.#world, people }, heard, this.#context.now());
+    const [away, seen, now] = [await this.#away(standing), this.#seen, this.#context.now()];
+    for (const { actor, taken } of standing.owing)
+      if (taken !== undefined && !seen.has(claimKey(actor, taken)))
+        seen.set(claimKey(actor, taken), now.getTime());
+    return holdUps(asked, standing, { ...this.#world, people, away, seen }, heard, now);
+  }
+
+  /** Returns why hosts cannot take the work of actors that they share, by their reports. */
+  async #away({ owing }: Standing): Promise<Map<string, string>> {
+    const lines = new Map<string, string>();
+    const open = owing.filter(({ taken }) => !isElsewhere(taken, undefined));
+    if (new Set(open.map(({ actor }) => actor)).size === open.length) return lines;
+    const { transport, now } = this.#context;
+    const hosts = await readHosts(transport, this.#tip);
+    for (const [host, { away = [], at }] of await readHostReports(
+      transport,
+      this.#tip,
+      hosts,
+      now(),
+    ))
+      for (const one of away)
+        lines.set(`${one.actor}@${host}`, awayLine(host, one, ago(at, now())));
+    return lines;
+  }
+
+  /** Looks up which hosts have taken a message. */
+  async #taken({ ref, question }: Asked): Promise<Map<string, WebTaken>> {
+    const { transport } = this.#context;
+    const names = question === undefined ? [] : debtorsOf(question, this.#world);
+    const taken = new Map<string, WebTaken>();
+    for (const actor of new Set(names.map((debtor) => debtor.actor))) {
+      const found = await takenAt(transport, this.#tip, { ...ref, actor });
+      if (found !== undefined) taken.set(actor, found);
+    }
+    return taken;
   }
 
   async #standing(named: Asked, isLive: boolean): Promise<Standing> {
-    const asked = await this.#believed(named);
+    const replied = await this.#believed(named);
+    const asked = isSettled(replied) ? replied : { ...replied, taken: await this.#taken(replied) };
     const now = this.#context.now();
     const believed = standingOf(asked, this.#world, new Set(), now);
     if (!isLive || believed.isOver) return believed;

@@ -1,3 +1,4 @@
+import type { WebTaken } from '../../api/api.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import {
   endingLine,
@@ -13,6 +14,7 @@ import {
   unreadableLine,
   unservedLine,
 } from '../../present/holds.ts';
+import { takenWords } from '../../present/claims.ts';
 import { ago } from '../../present/times.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
 import { failureDelay } from '../state/delivery.ts';
@@ -41,11 +43,32 @@ export function holdUps(
   const lines = owing.flatMap((debtor): string[] => {
     const { actor, host } = debtor;
     if (cancelled !== undefined) return [endingLine(host ?? '', actor)];
-    if (host === undefined) return nobody(actor, world);
-    if (host !== world.alias) return elsewhere(debtor, world, heard, now);
-    return world.local === undefined ? [] : here(debtor, world.local);
+    const had = takenLines(debtor, world, now);
+    if (host === undefined) return [...had, ...nobody(actor, world)];
+    const found =
+      host !== world.alias
+        ? had.length > 0
+          ? []
+          : elsewhere(debtor, world, heard, now)
+        : world.local === undefined
+          ? []
+          : here(debtor, world.local);
+    return found.length > 0 || debtor.here?.run !== undefined ? found : had;
   });
   return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
+}
+
+/** Words which host has taken a message, or why one of several cannot. */
+function takenLines({ actor, host = '', taken }: Owing, world: World, now: Date): string[] {
+  const away = world.away?.get(`${actor}@${host}`);
+  if (taken === undefined) return away === undefined ? [] : [away];
+  const words = takenWords(actor, taken, world.seen?.get(claimKey(actor, taken)) ?? now.getTime());
+  return words === '' ? [] : [words];
+}
+
+/** Names a claim in a state of it. */
+export function claimKey(actor: string, taken: WebTaken): string {
+  return JSON.stringify([actor, taken]);
 }
 
 function nobody(actor: string, { serving, unreadable, people }: World): string[] {

@@ -1,4 +1,4 @@
-import type { WebFailed } from '../../api/api.ts';
+import type { WebFailed, WebTaken } from '../../api/api.ts';
 import type { MessageRef } from '../../protocol/layout.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { cancelOf } from '../../protocol/cancel.ts';
@@ -17,7 +17,7 @@ import type { Served } from '../lookup/people.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Settled } from '../../state/settled.ts';
 import type { Context } from '../context.ts';
-import { deliveryOf, type Delivery } from '../state/delivery.ts';
+import { deliveryOf, isElsewhere, type Delivery } from '../state/delivery.ts';
 import type { Local } from '../state/local.ts';
 
 /** Returns those of some actors of this machine that are on record as silent on a message. */
@@ -52,12 +52,18 @@ export interface Asked {
   returned: Located[];
   /** Whether it is for nobody whom a host serves, nor for a person; looked up where an operator took it back. */
   isNobodys?: boolean;
+  /** The hosts that have taken it, by its actors; looked up while it is open. */
+  taken?: ReadonlyMap<string, WebTaken>;
 }
 
 /** Other facts: the served names with their hosts, and the state of this machine. */
 export interface World extends Served {
   /** The names among the addressees that are those of people, whom no host serves. */
   people: ReadonlySet<string>;
+  /** Reasons why hosts cannot take the work of shared actors, by their own words: of a host and an actor, a line. */
+  away?: ReadonlyMap<string, string>;
+  /** Milliseconds at which each claim was seen first, so that its line stays the same. */
+  seen?: ReadonlyMap<string, number>;
   /** The alias of this machine; undefined where it serves nobody. */
   alias: string | undefined;
   /** Undefined where this machine's state is none of the reader's business, as in a run. */
@@ -70,6 +76,8 @@ export interface Owing extends Debtor {
   here?: Delivery;
   /** Start of its run; absent unless it runs on this machine. */
   runs_since?: string;
+  /** The host that has taken it for this actor; absent where none has. */
+  taken?: WebTaken;
 }
 
 /** Standing of a message. */
@@ -93,7 +101,7 @@ export function isSettled({ question, replies }: Pick<Asked, 'question' | 'repli
 }
 
 /**
- * Determines the standing of a message. If it was cancelled, the host that serves an addressee owes the notice of
+ * Determines the standing of a message. Where one host has taken it for an actor, the others owe nothing. If it was cancelled, the host that serves an addressee owes the notice of
  * that, and nobody owes anything for a name that nobody serves. A pure function.
  *
  * @param silent the actors of this machine that are on record as silent on it
@@ -128,12 +136,22 @@ export function standingOf(
     const { outcome, notice } = verdictOf(debtor, reactions);
     // Nobody owes themselves an answer.
     if (several && (actor === question.from || outcome === 'REPLIED')) continue;
+    const taken = asked.taken?.get(actor);
+    // A claim of a host that does not serve the actor leaves all of them owing.
+    const isOther = ({ actor: name, host: on }: Debtor): boolean =>
+      name === actor && on === taken?.host;
+    if (isElsewhere(taken, host) && debtors.some(isOther)) continue;
     const here =
       local !== undefined && host !== undefined && host === alias
-        ? deliveryOf(local, ref, { actor, tier: question.tier ?? null }, now)
+        ? deliveryOf(local, ref, { actor, tier: question.tier ?? null, taken }, now)
         : undefined;
     const { letter, run } = here ?? {};
-    const owing = { ...debtor, ...(here && { here }), ...(run && { runs_since: run.since }) };
+    const owing = {
+      ...debtor,
+      ...(here && { here }),
+      ...(run && { runs_since: run.since }),
+      ...(taken && { taken }),
+    };
     const isTried = letter?.state === 'retrying' || run !== undefined;
     const failed =
       letter === undefined || isTried ? undefined : failedHere(letter, actor, host ?? '');

@@ -1,4 +1,5 @@
 import { explain, type Explanation } from '../../actions/tracing/explain.ts';
+import { claimLine } from '../../present/claims.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/words.ts';
 import { factsLine, sessionLines, steeringLine } from '../../present/explained.ts';
@@ -34,7 +35,8 @@ function run(call: Call): Promise<number> {
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         ...(result.steering ? [`  ${escapeInvisible(steeringLine(result.steering))}`] : []),
-        `  state: ${factsLine(result.facts)}`,
+        `  state: ${factsLine(result.facts, result.actor, context.now().getTime())}`,
+        ...(result.claims ?? []).map((claim) => `  ${claimLine(claim)}`),
         ...(result.session ? sessionLines(result.session) : []).map((line) => `  ${line}`),
       ].join('\n');
     });

@@ -204,9 +204,13 @@ export function shownStatesOf(
   const since = message.timestamp;
   const facts = known.get(messageKey(message));
   const states = new Map<string, Addressee>();
-  for (const { channel, relPath, state, actor, delay, gate } of waiting) {
+  for (const { channel, relPath, state, actor, delay, gate, taken } of waiting) {
     if (channel === message.channel && relPath === message.relPath)
-      states.set(actor, { state, actor, detail: null, since, delay, ...(gate && { gate }) });
+      states.set(actor, {
+        ...{ state, actor, detail: null, since, delay },
+        ...(gate && { gate }),
+        ...(taken && { taken }),
+      });
   }
   for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {})) {
     const heard = named(state);

@@ -14,11 +14,22 @@ export interface Reported {
   messages: ReportedMail[];
 }
 
+/** An actor shared with other hosts whose work a host cannot take at the moment. */
+export interface HostAway {
+  actor: string;
+  /** A code, such as `paused` or `rate_limited`. */
+  reason: string;
+  /** ISO 8601 in UTC; absent if somebody has to end it. */
+  until?: string;
+}
+
 /** Running, waiting and failed deliveries of a host. */
 export interface HostState {
   running: Reported;
   waiting: Reported;
   failed: Reported;
+  /** At most 8 actors; absent for none. */
+  away?: HostAway[];
 }
 
 /**
@@ -42,8 +53,10 @@ export function reportedMail(mail: readonly ReportedMail[]): Reported {
 }
 
 /** Formats a report as it is written on the bus. */
-export function formatHostReport({ at, running, waiting, failed }: HostReport): string {
-  return `${JSON.stringify({ at, running, waiting, failed }, undefined, 1)}\n`;
+export function formatHostReport({ at, ...state }: HostReport): string {
+  const { running, waiting, failed, away = [] } = state;
+  const more = away.length > 0 && { away: away.slice(0, MOST_MESSAGES) };
+  return `${JSON.stringify({ at, running, waiting, failed, ...more }, undefined, 1)}\n`;
 }
 
 /** Parses a report that anybody may have pushed; undefined for anything else. */
@@ -55,7 +68,8 @@ export function parseHostReport(bytes: Uint8Array): HostReport | undefined {
       parseReported,
     );
     if (!isTime(at) || !running || !waiting || !failed) return undefined;
-    return { at, running, waiting, failed };
+    const away = parseAway(said['away']);
+    return { at, running, waiting, failed, ...(away.length > 0 && { away }) };
   } catch {
     return undefined;
   }
@@ -63,8 +77,8 @@ export function parseHostReport(bytes: Uint8Array): HostReport | undefined {
 
 /** Whether two reports differ in more than their time. */
 export function saysTheSame(one: HostState, other: HostState): boolean {
-  const text = ({ running, waiting, failed }: HostState): string =>
-    JSON.stringify([running, waiting, failed]);
+  const text = ({ running, waiting, failed, away = [] }: HostState): string =>
+    JSON.stringify([running, waiting, failed, away]);
   return text(one) === text(other);
 }
 
@@ -83,6 +97,15 @@ function parseMail(value: unknown): ReportedMail | undefined {
   return isName(actor) && isChannelId(channel) && isRelPath(relPath) && isTime(since)
     ? { actor, channel, relPath, since }
     : undefined;
+}
+
+function parseAway(value: unknown): HostAway[] {
+  const all: unknown[] = Array.isArray(value) ? value.slice(0, MOST_MESSAGES) : [];
+  return all.flatMap((one): HostAway[] => {
+    const { actor, reason, until } = asRecord(one);
+    if (!isName(actor) || typeof reason !== 'string' || !/^[a-z_]{1,40}$/.test(reason)) return [];
+    return [{ actor, reason, ...(isTime(until) && { until }) }];
+  });
 }
 
 function isTime(value: unknown): value is string {
