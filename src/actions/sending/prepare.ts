@@ -21,7 +21,7 @@ import {
 } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { parseRecipients, type Address } from '../../protocol/address.ts';
+import { formatAddress, parseRecipients, type Address } from '../../protocol/address.ts';
 import { type Context, tipOf } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
@@ -53,6 +53,7 @@ export async function prepareMessages(
   assertDecided(context, input, from, target);
   const to = recipients(context, input, target);
   if (input.awaited === true) assertOthers(to, from);
+  if (input.one === true) assertAnyHost(to);
   const body = textOf(context, input, target);
   assertInput({ ...input, body });
   const channel = await channelOf(context, target?.channel ?? input.channel, news);
@@ -86,11 +87,12 @@ export async function prepareMessages(
     },
   }));
   for (const { message } of asked) assertSize(message);
-  if (input.schema !== undefined && asked.every(({ message }) => message.schema === undefined))
-    throw new CrosstalkError(
-      'usage',
-      '--schema is for a question, and this goes to its addressee as an answer; leave --schema out, or ask anew with --new',
-    );
+  for (const field of ['schema', 'one'] as const)
+    if (input[field] !== undefined && asked.every(({ message }) => message[field] === undefined))
+      throw new CrosstalkError(
+        'usage',
+        `--${field} is for a question, and this goes to its addressee as an answer; leave --${field} out, or ask anew with --new`,
+      );
   const origin = dispatch.host ?? context.hostname;
   return {
     channel: channel.id,
@@ -172,6 +174,16 @@ function assertOthers(to: readonly Address[], from: string): void {
   throw new CrosstalkError(
     'usage',
     `${from} is who asks, and a message never wakes its own sender; ask others, or say who asks with --from <name>`,
+  );
+}
+
+/** Refuses `--one` where the address names the host. */
+function assertAnyHost(to: readonly Address[]): void {
+  const at = to.find(({ host }) => host !== undefined);
+  if (at === undefined) return;
+  throw new CrosstalkError(
+    'usage',
+    `--one to ${formatAddress(at)}: that is one host already; leave --one out, or write to ${at.name}, of which any host may take it`,
   );
 }
 

@@ -67,13 +67,13 @@ export function textOf(
 }
 
 /**
- * Returns the message with its fields as a question: the options that it offers, the form of its answer,
- * and whether it asks again in an old thread, as a reply to a final answer does that is written outside a
+ * Returns the message with its fields as a question: the options that it offers, the form of its answer, whether
+ * one host takes it, and whether it asks again in an old thread, as a reply to a final answer does that is written outside a
  * run (talk.md).
  */
 export function asQuestion(
   message: Message,
-  { options = [], schema, decision, decides }: SendInput,
+  { options = [], schema, one, decision, decides }: SendInput,
   target: Target | undefined,
 ): Message {
   const isAnew =
@@ -85,5 +85,6 @@ export function asQuestion(
     ...(decides !== undefined && { decides }),
     ...(options.length > 0 && { options: [...options] }),
     ...(schema !== undefined && isQuestion(asking) && { schema }),
+    ...(one === true && isQuestion(asking) && { one: true as const }),
   };
 }

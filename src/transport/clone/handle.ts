@@ -57,6 +57,8 @@ export interface Repository extends RecordFile {
   warmSessions?: string;
   /** `crosstalk.warmMemory`: maximum memory of each of them. */
   warmMemory?: string;
+  /** `crosstalk.claimLease`: time after which other hosts take over what this one has claimed. */
+  claimLease?: string;
   /** `crosstalk.scanSecrets`: whether outgoing messages are searched for secrets. */
   scanSecrets?: string;
   /** `crosstalk.shareStatus`: whether this machine reports on the bus what runs, waits and failed on it. */
@@ -89,6 +91,7 @@ export type CloneDefaults = Pick<
   | 'bell'
   | 'warmSessions'
   | 'warmMemory'
+  | 'claimLease'
 >;
 
 /** Returns the remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */
