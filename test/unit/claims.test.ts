@@ -4,7 +4,7 @@ import { claimLeaseOf } from '../../src/bus/claims.ts';
 it('a lease is what git config says, between two minutes and a day, and fifteen minutes otherwise', () => {
   const minutes = (claimLease: string | undefined, env = {}): unknown => {
     const { ms, problem } = claimLeaseOf(claimLease === undefined ? {} : { claimLease }, env);
-    return problem === undefined ? ms / 60_000 : problem;
+    return problem ?? ms / 60_000;
   };
   expect([undefined, '2m', ' 1h ', '1d'].map((text) => minutes(text))).toEqual([15, 2, 60, 1440]);
   expect(minutes('5s', { CROSSTALK_TEST_LEASE: '1' })).toBe(5 / 60);

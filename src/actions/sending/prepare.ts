@@ -21,13 +21,13 @@ import {
 } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { formatAddress, parseRecipients, type Address } from '../../protocol/address.ts';
+import { parseRecipients, type Address } from '../../protocol/address.ts';
 import { type Context, tipOf } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
 import type { Prepared, SendInput } from './input.ts';
 import { suffixOf, type IdempotencyKey } from './handed.ts';
-import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
+import { asQuestion, assertAnyHost, targetOf, textOf, writerOf, type Target } from './target.ts';
 import type { RemoteNews } from './remote-news.ts';
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { chainLevels, type Lookup } from '../../protocol/causality.ts';
@@ -174,16 +174,6 @@ function assertOthers(to: readonly Address[], from: string): void {
   throw new CrosstalkError(
     'usage',
     `${from} is who asks, and a message never wakes its own sender; ask others, or say who asks with --from <name>`,
-  );
-}
-
-/** Refuses `--one` where the address names the host. */
-function assertAnyHost(to: readonly Address[]): void {
-  const at = to.find(({ host }) => host !== undefined);
-  if (at === undefined) return;
-  throw new CrosstalkError(
-    'usage',
-    `--one to ${formatAddress(at)}: that is one host already; leave --one out, or write to ${at.name}, of which any host may take it`,
   );
 }
 

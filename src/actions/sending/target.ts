@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { Address } from '../../protocol/address.ts';
+import { formatAddress, type Address } from '../../protocol/address.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { isFinalAnswer, replyText } from '../../protocol/talk.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -87,4 +87,14 @@ export function asQuestion(
     ...(schema !== undefined && isQuestion(asking) && { schema }),
     ...(one === true && isQuestion(asking) && { one: true as const }),
   };
+}
+
+/** Refuses `--one` where the address names the host. */
+export function assertAnyHost(to: readonly Address[]): void {
+  const at = to.find(({ host }) => host !== undefined);
+  if (at === undefined) return;
+  throw new CrosstalkError(
+    'usage',
+    `--one to ${formatAddress(at)}: that is one host already; leave --one out, or write to ${at.name}, of which any host may take it`,
+  );
 }

@@ -89,7 +89,7 @@ export async function editProfile(
 }
 
 /** The setting of an actor that is in its profile, which all hosts share. */
-const SERVE = /^serve=/;
+const SERVE = 'serve=';
 
 /**
  * Changes options of an actor as {@link setActor} does, and with `serve=one` in its profile how many of the hosts
@@ -101,8 +101,8 @@ export async function setWithProfile(
   context: Context,
   input: Parameters<typeof setActor>[1],
 ): Promise<ChangedActor> {
-  const serve = input.settings.findLast((text) => SERVE.test(text));
-  const settings = input.settings.filter((text) => !SERVE.test(text));
+  const serve = input.settings.findLast((text) => text.startsWith(SERVE));
+  const settings = input.settings.filter((text) => !text.startsWith(SERVE));
   if (serve === undefined) return setActor(context, input);
   const { file } = await thisHost(context, input.host);
   const tier = tierNamed(file, input);
@@ -111,7 +111,7 @@ export async function setWithProfile(
     settings.length > 0
       ? await setActor(context, { ...input, settings })
       : { host: file.alias, tier: tier.name, before: options, now: options };
-  const { was, is } = await setServe(context, input, serve.replace(SERVE, '').trim());
+  const { was, is } = await setServe(context, input, serve.slice(SERVE.length).trim());
   return { ...done, before: { ...done.before, serve: was }, now: { ...done.now, serve: is } };
 }
 
