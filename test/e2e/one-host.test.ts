@@ -8,10 +8,12 @@ it('a message that is sent with --one says so, also from a run, and an answer or
   const host = await new Bus().host('front', { worker: inRun, helper: 'echo done' });
   const asked = await host.send('worker', 'hello', '--one', '--from', 'ada');
   await host.once();
-  const one = host.bus.messages().map(({ relPath, message }) => [
-    message.from,
-    relPath === asked || message.from === 'worker' ? message.one : undefined,
-  ]);
+  const one = host.bus
+    .messages()
+    .map(({ relPath, message }) => [
+      message.from,
+      relPath === asked || message.from === 'worker' ? message.one : undefined,
+    ]);
   expect(one).toContainEqual(['ada', true]);
   expect(one.filter(([from]) => from === 'worker')).toContainEqual(['worker', true]);
   expect(host.bus.from('worker').map(({ message }) => message.body)).toContainEqual(
