@@ -434,7 +434,7 @@ it('actor set serve=one is in the profile that all hosts share, and comes back w
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('serve is "two", expected')]);
   const both = await host.run('actor', 'set', 'worker', 'serve=', 'count=2');
   expect(both.out).toBe(
-    'worker.default on front\n  count: default -> 2\n  serve: "one" -> "all"\n',
+    'worker.default on front\n  serve: "one" -> "all"\n  count: default -> 2\n',
   );
   expect(onBus(host, 'local/actors/worker.md')).toBe(profile);
   expect([await serves(), (await host.run('host', 'show')).out]).toEqual([
