@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
+import {
+  accept,
+  digestOf,
+  heldSettings,
+  type Hash,
+  type HeldChange,
+} from '../protocol/approval/approval.ts';
 import { approvalHash } from '../store/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approving, JudgedFile } from './approvals.ts';
@@ -8,7 +14,7 @@ import { approvedServers, heldServers, withServers } from '../protocol/approval/
 import type { HostFile } from '../protocol/files/host-file.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import { shellWord } from '../protocol/text/quoted.ts';
-import { profileInForce, type ProfilePlace } from './profiles.ts';
+import { knowProfile, profileInForce, type ProfileInForce, type ProfilePlace } from './profiles.ts';
 import { tierRefusalOf } from './transport-files.ts';
 
 /**
@@ -25,7 +31,7 @@ export async function approvables(
   const ofHost =
     judged === undefined
       ? []
-      : [commandsOf(judged), await serversThatWait(parts, judged.file, profiles)];
+      : [commandsOf(judged), await profilesThatWait(parts, judged.file, profiles)];
   return [...ofHost, await settingsThatWait(parts)];
 }
 
@@ -74,15 +80,22 @@ export interface ProfilesAt {
   tip: string | undefined;
 }
 
-/** Returns the MCP servers of the actors that a host serves, as their profiles name them, as one kind. */
-export async function serversThatWait(
+/**
+ * Returns what the profiles of a host's actors name and its operator approves, as one kind: their MCP servers, and
+ * that a pool is none any more, which would let each machine run every task. Until then this one takes turns.
+ */
+export async function profilesThatWait(
   { transport, approvals: path, home }: Approving,
   { alias, actors }: HostFile,
   { place, tip }: ProfilesAt,
 ): Promise<Approvable> {
+  const hash = approvalHash(path);
   const proposed = new Map<string, { servers: McpServer[]; refused: string | undefined }>();
+  const ended = new Map<string, { change: HeldChange } & Pick<ProfileInForce, 'profile'>>();
   for (const actor of tip === undefined ? [] : actors.keys()) {
-    const { profile } = await profileInForce(place, tip ?? '', actor);
+    const { profile, pool } = await profileInForce(place, tip ?? '', actor);
+    if (pool === true && profile?.serve !== 'one')
+      ended.set(actor, { change: endOfPool(actor, hash), ...(profile && { profile }) });
     const servers = profile?.mcps ?? [];
     let refused: string | undefined;
     for (const server of servers) {
@@ -91,14 +104,15 @@ export async function serversThatWait(
     }
     proposed.set(actor, { servers, refused });
   }
-  const hash = approvalHash(path);
   return {
     held: (approvals): HeldChange[] => {
       const approved = approvedFor(approvals, alias);
-      return [...proposed].flatMap(
-        ([actor, { servers, refused }]) =>
-          heldServers(actor, approvedServers(approved, actor), servers, hash, refused) ?? [],
+      const servers = [...proposed].flatMap(
+        ([actor, one]) =>
+          heldServers(actor, approvedServers(approved, actor), one.servers, hash, one.refused) ??
+          [],
       );
+      return [...servers, ...[...ended.values()].map(({ change }) => change)];
     },
     accept: (approvals, chosen) => {
       const accepted = chosen.flatMap(({ kind, actor }) =>
@@ -110,6 +124,20 @@ export async function serversThatWait(
       );
       return { ...approvals, hosts: { ...approvals.hosts, [alias]: approved } };
     },
+    record: async (chosen) => {
+      for (const [actor, { change, profile }] of ended)
+        if (chosen.includes(change)) await knowProfile(place, actor, profile);
+    },
+  };
+}
+
+function endOfPool(actor: string, hash: Hash): HeldChange {
+  return {
+    digest: digestOf(hash, ['serve', actor], 'all'),
+    kind: 'serve',
+    name: `${actor}.serve`,
+    actor,
+    changes: [{ option: 'serve', approved: 'one', proposed: 'all' }],
   };
 }
 

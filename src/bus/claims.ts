@@ -2,6 +2,8 @@ import {
   claimFolder,
   claimPlace,
   currentOf,
+  MAX_LEASE_MS,
+  MIN_LEASE_MS,
   parseBeat,
   parseClaim,
   parseEnd,
@@ -10,10 +12,34 @@ import {
   type Claimed,
   type ClaimEnd,
 } from '../protocol/claim.ts';
+import { shown } from '../protocol/text/result.ts';
+import { durationText, parseDuration } from '../protocol/text/times.ts';
+import type { CloneDefaults } from '../transport/clone/handle.ts';
 import type { Transport } from '../transport/transport.ts';
 import { readHosts } from './host.ts';
 import { profileFiles, messageFile } from '../protocol/layout.ts';
 import { parseProfile } from '../protocol/files/actor.ts';
+
+const LEASE_MS = 15 * 60_000;
+const SHORTEST_LEASE_MS = 2 * 60_000;
+
+/**
+ * Returns the lease of this machine's claims, in milliseconds, by `git config crosstalk.claimLease`; 15 minutes
+ * unless that is a duration of 2 minutes to a day. Tests may shorten it, by `CROSSTALK_TEST_LEASE=1`.
+ *
+ * @returns `problem`: the reason why the setting is not used
+ */
+export function claimLeaseOf(
+  { claimLease }: Pick<CloneDefaults, 'claimLease'>,
+  env: NodeJS.ProcessEnv,
+): { ms: number; problem?: string } {
+  if (claimLease === undefined) return { ms: LEASE_MS };
+  const ms = parseDuration(claimLease.trim());
+  const least = env['CROSSTALK_TEST_LEASE'] === '1' ? MIN_LEASE_MS : SHORTEST_LEASE_MS;
+  if (ms !== undefined && ms >= least && ms <= MAX_LEASE_MS) return { ms };
+  const problem = `git config crosstalk.claimLease is ${shown(claimLease)}, expected a duration from ${durationText(least)} to ${durationText(MAX_LEASE_MS)}, such as 15m; ${durationText(LEASE_MS)} is in force`;
+  return { ms: LEASE_MS, problem };
+}
 
 /** The claims of a message at a tip. */
 export interface Claims {
@@ -33,7 +59,7 @@ export interface Claims {
 }
 
 /** A claim that cannot be read takes the message too, for as long as a claim without a beat does. */
-const UNREADABLE: Claim = { host: '', run: '', lease: 15 * 60_000, at: '' };
+const UNREADABLE: Claim = { host: '', run: '', lease: LEASE_MS, at: '' };
 
 /** Returns the claims of a message at a commit; undefined if nobody has claimed it. It starts no process. */
 export async function claimsAt(

@@ -19,6 +19,11 @@ export interface ProfileInForce {
   profile?: ReadProfile;
   /** One line about a profile that cannot be read: its path, the reason, and the profile in force instead. */
   problem?: string;
+  /**
+   * Whether this machine takes turns with the others that serve it: `serve: one` was in its profile, and the
+   * operator has not approved anything else since.
+   */
+  pool?: true;
   /** First time it was seen on this machine, if that had seen another one, or none, before. */
   seen?: ProfileSeen;
 }
@@ -62,6 +67,7 @@ export async function profileInForce(
   const before = await keptIn(file);
   const last = before?.profile;
   const mend = `correct it with: crosstalk actor edit ${actor}`;
+  const wasPool = before?.pool === true && { pool: true as const };
   let problem: string | undefined;
   for (const path of profileFiles(actor)) {
     const read = await readAt(transport, tip, path, last?.path === path);
@@ -69,13 +75,14 @@ export async function profileInForce(
     const parsed = 'reason' in read ? undefined : parseProfile(read.text, actor);
     if (parsed?.ok === true) {
       const profile = readFrom(path, parsed.value);
+      const pool = poolBy(profile) ?? wasPool;
       if (problem !== undefined)
-        return { profile, problem: `${problem}; ${path} is in force meanwhile; ${mend}` };
+        return { profile, ...pool, problem: `${problem}; ${path} is in force meanwhile; ${mend}` };
       if (JSON.stringify(last) === JSON.stringify(profile))
-        return { profile, ...(before?.seen && { seen: before.seen }) };
+        return { profile, ...pool, ...(before?.seen && { seen: before.seen }) };
       const what = last === undefined ? 'new' : 'changed';
       const seen = before === undefined ? undefined : ({ what, at: now().toISOString() } as const);
-      const found = { profile, ...(seen && { seen }) };
+      const found = { profile, ...pool, ...(seen && { seen }) };
       await keep(file, found);
       return found;
     }
@@ -85,14 +92,19 @@ export async function profileInForce(
     if (last !== undefined)
       return {
         profile: last,
+        ...wasPool,
         problem: `${problem}; the last readable one stays in force; ${mend}`,
       };
   }
   if (problem !== undefined)
-    return { problem: `${problem}; ${actor} is run without a profile; ${mend}` };
+    return { ...wasPool, problem: `${problem}; ${actor} is run without a profile; ${mend}` };
   // A profile that was removed from the bus must not come back in place of a later unreadable one.
-  if (before === undefined || last !== undefined) await keep(file, {});
-  return {};
+  if (before === undefined || last !== undefined) await keep(file, { ...wasPool });
+  return { ...wasPool };
+}
+
+function poolBy(profile: Pick<Profile, 'serve'> | undefined): { pool: true } | undefined {
+  return profile?.serve === 'one' ? { pool: true } : undefined;
 }
 
 /**
@@ -110,6 +122,7 @@ export function readFrom(
     skills,
     mcps,
     memories,
+    serve,
     history,
   }: Omit<Profile, 'name'>,
 ): ReadProfile {
@@ -123,17 +136,21 @@ export function readFrom(
     ...(skills !== undefined && { skills }),
     ...(mcps !== undefined && { mcps }),
     ...(memories !== undefined && { memories }),
+    ...(serve !== undefined && { serve }),
     ...(history !== undefined && { history }),
   };
 }
 
-/** Records that the operator of this machine has written a profile, so that it is not reported as new here. */
+/**
+ * Records that the operator of this machine has written, approved or removed a profile, so that it is not
+ * reported as new here, and nothing of it is held.
+ */
 export async function knowProfile(
   { paths }: Pick<ProfilePlace, 'paths'>,
   actor: string,
-  profile: ReadProfile,
+  profile: ReadProfile | undefined,
 ): Promise<void> {
-  await keep(keptAt(paths.root, actor), { profile });
+  await keep(keptAt(paths.root, actor), { ...(profile && { profile }), ...poolBy(profile) });
 }
 
 /**
@@ -161,15 +178,16 @@ function named(file: string): [Seal, string] {
 }
 
 /** The copy of an actor's profile; without `profile`, it had none. */
-type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
+type Kept = Pick<ProfileInForce, 'profile' | 'pool' | 'seen'>;
 
 async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readSealed(file, ...named(file)).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
   const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps, memories } = value;
-  const { history } = value;
+  const { serve, history } = value;
+  const pool = value['pool'] === true && { pool: true as const };
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
-    return {};
+    return { ...pool };
   const profile = readFrom(path, {
     description,
     body,
@@ -179,9 +197,10 @@ async function keptIn(file: string): Promise<Kept | undefined> {
     ...(Array.isArray(skills) && { skills: skills.filter(isSkillName) }),
     ...(Array.isArray(mcps) && mcps.length > 0 && { mcps: parseMcpServers(mcps, []) }),
     ...(memories === 'subjects' && { memories }),
+    ...(serve === 'one' && { serve }),
     ...(typeof history === 'number' && { history }),
   });
-  return { profile, ...(isSeen(seen) && { seen }) };
+  return { profile, ...pool, ...(isSeen(seen) && { seen }) };
 }
 
 function isSeen(value: unknown): value is ProfileSeen {
@@ -194,10 +213,10 @@ function isSeen(value: unknown): value is ProfileSeen {
  * Stores the copy of a profile. Without the copy there is no fallback for a broken profile, but that must
  * not prevent the actor from running now.
  */
-async function keep(file: string, { profile, seen }: Kept): Promise<void> {
+async function keep(file: string, { profile, ...rest }: Kept): Promise<void> {
   try {
     await makeFolder(dirname(file), 0o700);
-    await writeSealed(file, { kept: true, ...profile, ...(seen && { seen }) }, ...named(file));
+    await writeSealed(file, { kept: true, ...profile, ...rest }, ...named(file));
   } catch {
     // A full disk is reported by writes that are necessary.
   }

@@ -5,7 +5,7 @@ import { parseHostFile, type Tier } from '../protocol/files/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
-import { serversThatWait, settingsThatWait } from '../bus/approvables.ts';
+import { profilesThatWait, settingsThatWait } from '../bus/approvables.ts';
 import { activate, type ActiveHost, type Approving } from '../bus/approvals.ts';
 import {
   findHost,
@@ -166,8 +166,8 @@ export class HostFileInForce {
     if (file === undefined) return;
     const approvals = await loadApprovals(this.#approving.approvals);
     const at = { place: this.#app, tip };
-    const servers = await serversThatWait(this.#approving, file, at);
-    this.#report(file.alias, servers.held(approvals));
+    const profiles = await profilesThatWait(this.#approving, file, at);
+    this.#report(file.alias, profiles.held(approvals));
   }
 
   #say(

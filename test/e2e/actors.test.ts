@@ -413,6 +413,54 @@ it('actor add --count is no way to more runs of an actor, and says what is', asy
   expect([added.code, added.err]).toEqual([0, expect.stringContaining('count=2')]);
 });
 
+it('actor set serve=one is in the profile that all hosts share, and comes back with serve=', async () => {
+  const host = await setUp();
+  const profile = '---\nname: worker # who it is\ndescription: Works.\n---\n\nBe brief.\n';
+  host.edit({ 'local/actors/worker.md': profile });
+  const set = await host.run('actor', 'set', 'worker', 'serve=one');
+  expect([set.code, set.err]).toEqual([0, '']);
+  expect(set.out).toBe('worker.default on front\n  serve: "all" -> "one"\n');
+  expect(onBus(host, 'local/actors/worker.md')).toBe(
+    profile.replace('Works.\n', 'Works.\nserve: one\n'),
+  );
+  const serves = async (): Promise<string[]> => {
+    const shown = await host.run('host', 'show', '--json');
+    const { actors } = JSON.parse(shown.out) as { actors: { serve: string }[] };
+    return actors.map(({ serve }) => serve);
+  };
+  expect(await serves()).toEqual(['one']);
+  expect((await host.run('host', 'show')).out).toContain('serve one: of all hosts that serve it');
+  const wrong = await host.run('actor', 'set', 'worker', 'serve=two', '--json');
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('serve is "two", expected')]);
+  const both = await host.run('actor', 'set', 'worker', 'serve=', 'count=2');
+  expect(both.out).toBe(
+    'worker.default on front\n  serve: "one" -> "all"\n  count: default -> 2\n',
+  );
+  expect(onBus(host, 'local/actors/worker.md')).toBe(profile);
+  expect([await serves(), (await host.run('host', 'show')).out]).toEqual([
+    ['all'],
+    expect.not.stringContaining('Held'),
+  ]);
+});
+
+it('actor add of a name that another host serves says that both run each message, and how one would', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { tester: 'echo done' });
+  const back = await bus.host('back', { other: 'echo done' });
+  const add = ['actor', 'add', 'tester', '--cli', 'cat'];
+  const added = await back.run(...add);
+  expect([added.code, added.err]).toEqual([
+    0,
+    expect.stringContaining(
+      'tester is served by front too, and each host runs each message: name@host is for one of them; to let any one of them take it: crosstalk actor set tester serve=one\n',
+    ),
+  ]);
+  await back.run('actor', 'set', 'tester', 'serve=one');
+  const third = await bus.host('third', { other: 'echo done' });
+  expect((await third.run(...add)).err).not.toContain('each host runs each message');
+  expect((await front.run('actor', 'add', 'alone', '--cli', 'cat')).err).toBe('');
+});
+
 it('actor add takes nothing over from what somebody else has proposed for the tier', async () => {
   const host = await setUp();
   const proposed = hostText(host).replace(

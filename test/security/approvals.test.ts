@@ -209,6 +209,44 @@ describe('somebody pushes something else than a command', () => {
     },
   );
 
+  it.each([
+    ['changed in its profile', '---\nname: worker\ndescription: Works.\n---\n\nBe brief.\n'],
+    ['gone with its profile', undefined],
+  ])('that every host runs what one of them took is held where it is %s', async (_how, text) => {
+    const host = await new Bus().host('front', { worker: 'echo mine' });
+    const path = 'local/actors/worker.md';
+    host.remove('upstream/actors/worker.md');
+    host.edit({
+      [path]: '---\nname: worker\ndescription: Works.\nserve: one\n---\n\nBe brief.\n',
+    });
+    await host.once();
+    expect(await held(host)).toEqual([]);
+    if (text === undefined) host.remove(path);
+    else host.edit({ [path]: text });
+    const log = await host.once();
+    expect(log.find(({ event }) => event === 'host_change_held')).toMatchObject({
+      kind: 'serve',
+      name: 'worker.serve',
+    });
+    const [change, ...others] = await held(host);
+    expect([change?.changes, others]).toEqual([
+      [{ option: 'serve', approved: 'one', proposed: 'all' }],
+      [],
+    ]);
+    const pooled = async (): Promise<unknown> =>
+      JSON.parse((await host.run('host', 'show', '--host', 'front', '--json')).out);
+    expect(await pooled()).toMatchObject({ actors: [{ name: 'worker', serve: 'one' }] });
+    const rejected = await host.run('host', 'reject', '--host', 'front', change!.digest);
+    expect([rejected.code, rejected.err]).toEqual([
+      1,
+      expect.stringContaining('crosstalk actor set worker serve=one'),
+    ]);
+    await host.run('host', 'approve', '--host', 'front', change!.digest);
+    expect(await held(host)).toEqual([]);
+    expect(await pooled()).toMatchObject({ actors: [{ name: 'worker', serve: 'all' }] });
+    expect((await host.once()).map(({ event }) => event)).not.toContain('host_change_held');
+  });
+
   it('a changed setting of the clone is held like a command, and approved by its digest alone', async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
     const change = {

@@ -3,6 +3,7 @@ import { Expected } from '../../bus/expected.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
+import { claimLeaseOf } from '../../bus/claims.ts';
 import { ClaimQueue } from '../../dispatcher/pools/claim-queue.ts';
 import { Pools } from '../../dispatcher/pools/pools.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
@@ -85,7 +86,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running, guards);
   const queue = new ClaimQueue(app.outbox);
   const publisher = publisherOf(context, deliveries, expected, log, { reporting, queue });
-  const lease = (): number => claimLease(context.env);
+  const lease = (): number => claimLeaseOf(transport.defaults, context.env).ms;
   const pools = new Pools({ app, publisher, queue, deliveries, lease });
   publisher.events.on('held', (entry) => {
     void pools.heldBack(entry).catch(() => undefined);
@@ -145,13 +146,6 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     }),
     mayRead: () => permission(context.budget)('read'),
   };
-}
-
-/** Milliseconds of a lease, unless a setting says otherwise. */
-const LEASE_MS = 15 * 60_000;
-
-function claimLease({ CROSSTALK_TEST_LEASE: test }: NodeJS.ProcessEnv): number {
-  return test === undefined ? LEASE_MS : Number(test) || LEASE_MS;
 }
 
 /** Creates the part that turns messages into deliveries. */

@@ -18,6 +18,7 @@ import { examine } from '../health/status.ts';
 import type { Facts } from '../health/report.ts';
 import { backlog, doubleChannels, newsChecks } from './news.ts';
 import { hearItself } from '../../bell/connect.ts';
+import { claimLeaseOf } from '../../bus/claims.ts';
 import { parseBell } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
@@ -71,6 +72,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
     ...(await bellCheck(context)),
+    ...leaseCheck(context),
     ...(await sharedLimits(context)),
     ...openHere(context, await knownHost(context, alias)),
     ...(await serviceChecks(context, facts.host)),
@@ -215,6 +217,13 @@ function agents({ env }: Context, { host, dispatcher }: Facts): Promise<Check>[]
       fix: `install ${program ?? 'it'}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
     };
   });
+}
+
+function leaseCheck({ transport, env }: Context): Check[] {
+  const { problem } = claimLeaseOf(transport.defaults, env);
+  if (problem === undefined) return [];
+  const fix = 'git config crosstalk.claimLease 15m, or --unset it';
+  return [{ check: 'claims', ok: false, warning: true, found: problem, fix }];
 }
 
 const BELL = 'bell';

@@ -41,7 +41,7 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
 }
 
 /** Fields of a message since talk.md, which a dispatcher of 6.0.0 would leave out without an error. */
-const SINCE = ['reply', 'option', 'schema', 'cancels', 'only'] as const;
+const SINCE = ['reply', 'option', 'schema', 'cancels', 'only', 'one'] as const;
 
 /**
  * Returns the operation with which a `send` is delegated. One with a field of talk.md has an operation

@@ -42,6 +42,8 @@ export interface SendInput {
   decides?: string;
   /** The attached files; their bytes are passed separately. */
   files?: AttachedFile[];
+  /** Whether of all hosts that serve an addressee, one takes it, as those with `serve: one` do. */
+  one?: true;
   /** Whether its sender waits for the answers, and so may not be among the recipients. */
   awaited?: boolean;
   /** Whether it may go to names that nobody serves, where it waits. */

@@ -27,7 +27,7 @@ import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
 import type { Prepared, SendInput } from './input.ts';
 import { suffixOf, type IdempotencyKey } from './handed.ts';
-import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
+import { asQuestion, assertAnyHost, targetOf, textOf, writerOf, type Target } from './target.ts';
 import type { RemoteNews } from './remote-news.ts';
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { chainLevels, type Lookup } from '../../protocol/causality.ts';
@@ -53,6 +53,7 @@ export async function prepareMessages(
   assertDecided(context, input, from, target);
   const to = recipients(context, input, target);
   if (input.awaited === true) assertOthers(to, from);
+  if (input.one === true) assertAnyHost(to);
   const body = textOf(context, input, target);
   assertInput({ ...input, body });
   const channel = await channelOf(context, target?.channel ?? input.channel, news);
@@ -86,11 +87,12 @@ export async function prepareMessages(
     },
   }));
   for (const { message } of asked) assertSize(message);
-  if (input.schema !== undefined && asked.every(({ message }) => message.schema === undefined))
-    throw new CrosstalkError(
-      'usage',
-      '--schema is for a question, and this goes to its addressee as an answer; leave --schema out, or ask anew with --new',
-    );
+  for (const field of ['schema', 'one'] as const)
+    if (input[field] !== undefined && asked.every(({ message }) => message[field] === undefined))
+      throw new CrosstalkError(
+        'usage',
+        `--${field} is for a question, and this goes to its addressee as an answer; leave --${field} out, or ask anew with --new`,
+      );
   const origin = dispatch.host ?? context.hostname;
   return {
     channel: channel.id,

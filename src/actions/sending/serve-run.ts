@@ -150,6 +150,7 @@ function work(
           options: words(input['options']),
           isNew: input['isNew'] === true,
           anyway: input['anyway'] === true,
+          ...(input['one'] === true && { one: true as const }),
           wait: input['wait'] !== false,
           ...(input['files'] !== undefined && { files: filesOf(input) }),
         },

@@ -53,6 +53,7 @@ export async function steer(
     [
       ['--tier', input.tier],
       ['--schema', input.schema],
+      ['--one', input.one],
     ] as const
   ).find(([, given]) => given !== undefined);
   const laid = (options.attachments ?? []).length > 0 ? '--attach' : wrong?.[0];

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { Address } from '../../protocol/address.ts';
+import { formatAddress, type Address } from '../../protocol/address.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { isFinalAnswer, replyText } from '../../protocol/talk.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -67,13 +67,13 @@ export function textOf(
 }
 
 /**
- * Returns the message with its fields as a question: the options that it offers, the form of its answer,
- * and whether it asks again in an old thread, as a reply to a final answer does that is written outside a
+ * Returns the message with its fields as a question: the options that it offers, the form of its answer, whether
+ * one host takes it, and whether it asks again in an old thread, as a reply to a final answer does that is written outside a
  * run (talk.md).
  */
 export function asQuestion(
   message: Message,
-  { options = [], schema, decision, decides }: SendInput,
+  { options = [], schema, one, decision, decides }: SendInput,
   target: Target | undefined,
 ): Message {
   const isAnew =
@@ -85,5 +85,16 @@ export function asQuestion(
     ...(decides !== undefined && { decides }),
     ...(options.length > 0 && { options: [...options] }),
     ...(schema !== undefined && isQuestion(asking) && { schema }),
+    ...(one === true && isQuestion(asking) && { one: true as const }),
   };
+}
+
+/** Refuses `--one` where the address names the host. */
+export function assertAnyHost(to: readonly Address[]): void {
+  const at = to.find(({ host }) => host !== undefined);
+  if (at === undefined) return;
+  throw new CrosstalkError(
+    'usage',
+    `--one to ${formatAddress(at)}: that is one host already; leave --one out, or write to ${at.name}, of which any host may take it`,
+  );
 }

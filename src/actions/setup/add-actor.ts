@@ -30,6 +30,7 @@ import type { Setting } from '../../protocol/files/setting.ts';
 import { changeTier, isInForce } from './set-actor.ts';
 import { wholeText } from '../whole-text.ts';
 import { hostsOf } from '../view.ts';
+import { servedBy } from '../lookup/people.ts';
 
 export interface AddActorInput extends SandboxChoice {
   name: string;
@@ -107,8 +108,20 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
       await writeHostFile(context, host, { content, subject, from });
     },
   );
+  if (isNew) await noteShared(context, name, alias);
   const kept = sandbox === undefined ? {} : { sandbox };
   return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
+}
+
+/** Notes that other hosts serve the actor too, and run each message as well. */
+async function noteShared(context: Context, name: string, alias: string): Promise<void> {
+  const { serving } = await servedBy(context);
+  const others = serving.filter((one) => one.alias !== alias && one.actors.includes(name));
+  if (others.length === 0 || (await profileOf(context, name)).pool === true) return;
+  const where = others.map((one) => one.alias).join(', ');
+  context.note(
+    `${name} is served by ${where} too, and each host runs each message: name@host is for one of them; to let any one of them take it: crosstalk actor set ${name} serve=one`,
+  );
 }
 
 /** Whether all tiers of a host serve only those whose keys are pinned on it, as in a project. */

@@ -1,5 +1,6 @@
 import { approvables, heldOf, settingsThatWait, type ProfilesAt } from '../../bus/approvables.ts';
 import { judge, weigh, type Approving } from '../../bus/approvals.ts';
+import { profileInForce } from '../../bus/profiles.ts';
 import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -71,6 +72,16 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
     held: await withOrigins(context, { ...found, tip: tip ?? '' }, heldOf(things, approvals)),
     servers: active.serversOf,
   };
+}
+
+/** Returns the actors of a host of which, as in force here, one host takes each task. */
+export async function poolsOf(context: Context, { host }: HostShown): Promise<Set<string>> {
+  const { place, tip } = await profilesAt(context);
+  const pools = new Set<string>();
+  if (tip === undefined) return pools;
+  for (const actor of host?.file.actors.keys() ?? [])
+    if ((await profileInForce(place, tip, actor)).pool === true) pools.add(actor);
+  return pools;
 }
 
 /**
@@ -278,7 +289,7 @@ async function withOrigins(
   });
 }
 
-/** Whether a change is in the host file: a setting is in the clone, and MCP servers are in a profile. */
+/** Whether a change is in the host file: a setting is in the clone, the other kinds are in a profile. */
 export function isOfFile({ kind }: HeldChange): boolean {
   return kind === 'tier' || kind === 'default';
 }

@@ -1,7 +1,9 @@
 import { wholeText } from '../whole-text.ts';
-import { knowProfile, readFrom } from '../../bus/profiles.ts';
+import { knowProfile, profileInForce, readFrom } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
+import { optionsOf } from '../../protocol/approval/record.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { BYTE_ORDER_MARK, FENCE, headerPlace } from '../../protocol/text/fences.ts';
@@ -11,7 +13,8 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { approveWrittenServers } from './actor-servers.ts';
 import { profileText, showActor } from './actors.ts';
 import { servedBy } from '../lookup/people.ts';
-import { removeActor } from './set-actor.ts';
+import { thisHost, withHeader } from './hosts.ts';
+import { removeActor, setActor, tierNamed, type ChangedActor } from './set-actor.ts';
 
 /** A profile from the bus, to be edited. */
 export interface EditedProfile {
@@ -85,6 +88,58 @@ export async function editProfile(
   return { path, isChanged: true, ...(approved !== undefined && { toolsApproved: approved }) };
 }
 
+/** The setting of an actor that is in its profile, which all hosts share. */
+const SERVE = 'serve=';
+
+/**
+ * Changes options of an actor as {@link setActor} does, and with `serve=one` in its profile how many of the hosts
+ * that serve it take each task.
+ *
+ * @throws CrosstalkError as {@link setActor} and {@link editProfile} do
+ */
+export async function setWithProfile(
+  context: Context,
+  input: Parameters<typeof setActor>[1],
+): Promise<ChangedActor> {
+  const serve = input.settings.findLast((text) => text.startsWith(SERVE));
+  const settings = input.settings.filter((text) => !text.startsWith(SERVE));
+  if (serve === undefined) return setActor(context, input);
+  const { file } = await thisHost(context, input.host);
+  const tier = tierNamed(file, input);
+  const options = optionsOf(tier);
+  const done =
+    settings.length > 0
+      ? await setActor(context, { ...input, settings })
+      : { host: file.alias, tier: tier.name, before: options, now: options };
+  const { was, is } = await setServe(context, input, serve.slice(SERVE.length).trim());
+  return { ...done, before: { ...done.before, serve: was }, now: { ...done.now, serve: is } };
+}
+
+async function setServe(
+  context: Context,
+  { name, login }: { name: string; login: string },
+  value: string,
+): Promise<{ was: string; is: string }> {
+  const is = value === '' ? 'all' : value;
+  if (is !== 'one' && is !== 'all')
+    throw new CrosstalkError(
+      'usage',
+      `serve is ${shown(value)}, expected all, or one: of all hosts that serve ${name}, one takes each task`,
+    );
+  const { profile, problem } = await profileInForce(context, await tipOf(context), name);
+  if (problem !== undefined)
+    throw new CrosstalkError('refused', `${problem}; nothing was changed in it`);
+  const { text: before } = await profileToEdit(context, name);
+  const text = withHeader(before, (header) => {
+    if (is === 'one') header.set('serve', is);
+    else header.delete('serve');
+  });
+  const { isChanged } = await editProfile(context, { name, login, text, before });
+  // The operator's word also ends the hold on what somebody else has pushed.
+  if (!isChanged) await knowProfile(context, name, profile);
+  return { was: profile?.serve ?? 'all', is };
+}
+
 /** The removed parts and the remaining parts of an actor. */
 interface GoneActor {
   host: string;
@@ -130,5 +185,6 @@ export async function removeWithProfile(
       requires: [{ path, oid: entry.oid }],
     },
   ]);
+  await knowProfile(context, name, undefined);
   return { ...done, profile: { path, last } };
 }

@@ -47,7 +47,9 @@ function elsewhere({ kind, name, actor = '' }: HeldChange): CrosstalkError {
   const how =
     kind === 'mcps'
       ? `stands in a profile; change that with: crosstalk actor edit ${actor}`
-      : 'is a setting of this clone; set it back with git config';
+      : kind === 'serve'
+        ? `stands in a profile; set it back with: crosstalk actor set ${actor} serve=one`
+        : 'is a setting of this clone; set it back with git config';
   return new CrosstalkError('refused', `${nameText(name)} ${how}; nothing was changed`);
 }
 

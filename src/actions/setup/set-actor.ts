@@ -214,7 +214,8 @@ function tiersOf({ alias, actors }: HostFile, { name }: Pick<Named, 'name'>): Ti
   );
 }
 
-function tierNamed(file: HostFile, named: Pick<Named, 'name' | 'tier'>): Tier {
+/** @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve */
+export function tierNamed(file: HostFile, named: Pick<Named, 'name' | 'tier'>): Tier {
   const tiers = tiersOf(file, named);
   const wanted = named.tier ?? tiers[0]?.name ?? '';
   const tier = tiers.find(({ name }) => name === wanted);

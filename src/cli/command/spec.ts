@@ -90,6 +90,11 @@ export const SHARED_STATE = [
   '--shared-state',
   'the state directory may be on NFS, SMB, 9p and the like: only this machine uses it',
 ] as const;
+/** The option with which a task is for one of the hosts that serve its addressee. */
+export const ONE = [
+  '--one',
+  'of all hosts that serve the name, one takes it (docs/pools.md)',
+] as const;
 /** The options about names that nobody serves. */
 export const UNSERVED: readonly OptionSpec[] = [
   ['--anyway', 'send it although no host serves the name, where it waits; in a run also as --new'],

@@ -1,5 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
-import { approve, knownHost, showHost, type HostShown } from '../../actions/setup/approvals.ts';
+import {
+  approve,
+  knownHost,
+  poolsOf,
+  showHost,
+  type HostShown,
+} from '../../actions/setup/approvals.ts';
 import { reject } from '../../actions/setup/reject.ts';
 import { changingHost, listHosts } from '../../actions/setup/hosts.ts';
 import type { Context } from '../../actions/context.ts';
@@ -84,9 +90,10 @@ async function list(call: Call, context: Context): Promise<number> {
 
 async function show(call: Call, context: Context): Promise<number> {
   const shown = await showHost(context, text(call, 'host'));
+  const pools = await poolsOf(context, shown);
   if (shown.problem !== undefined) note(call, shown.problem);
-  return printed(call, { ...facts(shown), approved: shown.held.length === 0 }, () =>
-    renderShown(shown),
+  return printed(call, { ...facts(shown, pools), approved: shown.held.length === 0 }, () =>
+    renderShown(shown, pools),
   );
 }
 
@@ -98,11 +105,12 @@ async function approveChosen(call: Call, context: Context): Promise<number> {
   const alias = text(call, 'host');
   const given = call.args.flatMap((digest) => digest ?? []);
   const shown = await knownHost(context, alias);
+  const now = async () => facts(shown, await poolsOf(context, shown));
   if (given.length === 0 && shown.held.length === 0)
-    return printed(call, { ...facts(shown), approved: false }, () => 'nothing is held');
+    return printed(call, { ...(await now()), approved: false }, () => 'nothing is held');
   const digests = given.length > 0 ? given : await asked(call, shown);
   const approved = digests.length === 0 ? [] : await approve(context, alias, digests);
-  return printed(call, { ...facts(shown), held: approved, approved: approved.length > 0 }, () =>
+  return printed(call, { ...(await now()), held: approved, approved: approved.length > 0 }, () =>
     approved.length === 0
       ? 'nothing was approved'
       : [
@@ -143,13 +151,14 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
 }
 
 /** Words the content of a host file, with its waiting changes. */
-function facts({ host, held, started }: HostShown) {
+function facts({ host, held, started }: HostShown, pools: ReadonlySet<string>) {
   return {
     alias: host?.alias ?? null,
     path: host?.path ?? null,
     hostname: host?.file.hostname ?? null,
     actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({
       name,
+      serve: pools.has(name) ? ('one' as const) : ('all' as const),
       tiers: tiers.map((tier) => ({
         name: tier.name,
         ...wholeOf(tier),
@@ -163,7 +172,10 @@ function facts({ host, held, started }: HostShown) {
   };
 }
 
-function renderShown({ host, held, started, servers }: HostShown): string {
+function renderShown(
+  { host, held, started, servers }: HostShown,
+  pools: ReadonlySet<string>,
+): string {
   const actors = [...(host?.inForce ?? [])].flatMap(([actor, tiers]) =>
     tiers.flatMap((tier) => [
       `  ${nameText(`${actor}.${tier.name}`)}  ${tierText(tier)}`,
@@ -171,6 +183,9 @@ function renderShown({ host, held, started, servers }: HostShown): string {
       ...permitLine(tier),
       ...sessionLine(tier),
       ...toolsLine(tier, servers?.(actor) ?? []),
+      ...(pools.has(actor)
+        ? ['    serve one: of all hosts that serve it, one takes each task']
+        : []),
     ]),
   );
   const first = started ? '' : ' (nothing of it is approved here, so nothing of it runs)';

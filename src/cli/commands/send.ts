@@ -11,6 +11,7 @@ import {
   FROM,
   ATTACH,
   SCHEMA,
+  ONE,
   UNSERVED,
   type CommandSpec,
 } from '../command/spec.ts';
@@ -31,6 +32,7 @@ export const commands: readonly CommandSpec[] = [
       CHANNEL,
       FROM,
       ['--tier <tier>', TIER],
+      ONE,
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
       ...UNSERVED,
@@ -101,12 +103,13 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and on request. A
- * message from a script waits until a host serves the name (cli.md).
+ * Returns whether one of several hosts takes it, and whether names that nobody serves are refused: on a terminal, where
+ * somebody can correct them, and on request. A message from a script waits until a host serves the name (cli.md).
  */
 export function addressing(call: Call): Partial<SendInput> {
-  if (flag(call, 'anyway')) return { anyway: true };
-  return flag(call, 'strict') || call.io.ask !== undefined ? { strict: true } : {};
+  const one = flag(call, 'one') && { one: true as const };
+  if (flag(call, 'anyway')) return { ...one, anyway: true };
+  return flag(call, 'strict') || call.io.ask !== undefined ? { ...one, strict: true } : { ...one };
 }
 
 /** Sends it for the work that is under way; loaded only here, as few need it. */

@@ -2,8 +2,7 @@ import { readRecords } from '../../actions/state/local.ts';
 import type { Context } from '../../actions/context.ts';
 import { triedInSandbox } from '../../actions/sandbox/run.ts';
 import { changingHost } from '../../actions/setup/hosts.ts';
-import { removeWithProfile } from '../../actions/setup/edit-actor.ts';
-import { setActor } from '../../actions/setup/set-actor.ts';
+import { removeWithProfile, setWithProfile } from '../../actions/setup/edit-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { optionText } from '../../protocol/approval/approval.ts';
 import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
@@ -47,13 +46,15 @@ const TIER_OPTION_LINES: readonly string[] = TIER_OPTIONS.map(
   (option) => `  ${option.padEnd(WIDTH)}${MEANINGS[option] ?? ''}`,
 );
 
+const SERVE_LINE = `  ${'serve'.padEnd(WIDTH)}one: of all hosts that serve it, one takes each task; all: each of them`;
+
 export const commands: readonly CommandSpec[] = [
   {
     name: 'actor set',
     args: '<name> <options...>',
     summary: 'change options of an actor on this machine, and approve them',
     options: [['--tier <tier>', 'of this tier (default: the first one)'], HOST],
-    details: `Options of a tier; <option>= goes back to its default:\n${TIER_OPTION_LINES.join('\n')}`,
+    details: `Options of a tier; <option>= goes back to its default:\n${TIER_OPTION_LINES.join('\n')}\nIn its profile, for all hosts that serve it:\n${SERVE_LINE}`,
     example: 'crosstalk actor set reviewer count=2 timeout=30m',
     run: set,
   },
@@ -88,7 +89,7 @@ function set(call: Call): Promise<number> {
   const [name = '', ...settings] = call.args.map((word) => word ?? '');
   return inTransport(call, async (context) => {
     const input = { name, settings, ...whose(call) };
-    const done = await changingHost(context, () => setActor(context, input));
+    const done = await changingHost(context, () => setWithProfile(context, input));
     const { cli, sandbox } = done.now;
     if (typeof cli === 'string' && sandbox !== undefined && done.before['sandbox'] === undefined)
       await tryInSandbox(call, context, name, cli);

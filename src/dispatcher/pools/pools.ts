@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveHost } from '../../bus/approvals.ts';
 import { claimsAt, contendersFor, isPool, type Claims } from '../../bus/claims.ts';
 import type { DispatcherApp } from '../../bus/app.ts';
+import { profileInForce } from '../../bus/profiles.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { reasonOf } from '../../errors.ts';
 import {
@@ -114,6 +115,8 @@ export class Pools {
   readonly #watches: Rows<WatchRow>;
   /** Actors whose mail may have to be claimed; once in it, they stay. */
   readonly #suspects = new Set<string>();
+  /** Actors whose pool goes on here, as its end is not approved. */
+  readonly #kept = new Set<string>();
   /** By folder of claims: hosts that contend, null where each runs it. */
   readonly #contenders = new Map<string, string[] | null>();
   readonly #known = new Map<string, Claims | undefined>();
@@ -164,6 +167,13 @@ export class Pools {
       for (const commit of commits)
         if (!this.#suspects.has(actor) && (await isPool(transport, commit, actor)))
           this.#suspects.add(actor);
+    // A pool whose end waits for approval here goes on.
+    for (const actor of host.actors.keys()) {
+      const { pool, profile } = await profileInForce(this.#parts.app, tip, actor);
+      const isKept = pool === true && profile?.serve !== 'one';
+      if (!isKept) this.#kept.delete(actor);
+      else for (const names of [this.#kept, this.#suspects]) names.add(actor);
+    }
     if (isFirst) {
       this.#earlier = new Map((await this.#own.all()).map((row) => [row.run, row]));
       for (const row of await this.#watches.all())
@@ -262,7 +272,7 @@ export class Pools {
         this.#parts.app.transport,
         tip,
         { actor, channel, relPath },
-        message.one === true,
+        message.one === true || this.#kept.has(actor),
       )) ?? null;
     this.#contenders.set(key, found);
     return found;

@@ -5,7 +5,7 @@ import { messageJson } from '../../actions/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';
-import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
+import { DEFAULT_WAIT_S, oneInput, schemaInput, sharedInput } from './messages.ts';
 import { reasonsOf } from '../../present/replies.ts';
 import { queuedLine } from '../../present/state.ts';
 
@@ -23,6 +23,7 @@ export function askingTools(z: Z): Tool[] {
         body: z.string().min(1).describe('the question, as markdown'),
         ...sharedInput(z),
         schema: schemaInput(z),
+        one: oneInput(z),
       }),
       output: result({
         channel: z.string(),
@@ -33,7 +34,7 @@ export function askingTools(z: Z): Tool[] {
         interim: z.array(message).describe('words on the way to the answer'),
       }),
       hints: {},
-      run: async ({ to, body, channel, tier, schema, timeout = DEFAULT_WAIT_S }, call) => {
+      run: async ({ to, body, channel, tier, schema, one, timeout = DEFAULT_WAIT_S }, call) => {
         const { surroundings, note, signal, progress, marks } = call;
         const { transport, login, agentMode } = surroundings;
         if (agentMode !== undefined)
@@ -45,6 +46,7 @@ export function askingTools(z: Z): Tool[] {
           to,
           body,
           ...defined({ channel, tier, from: surroundings.from }),
+          ...(one === true && { one }),
           ...(schema && { schema: JSON.stringify(schema) }),
           isNew: false,
           wait: true,

@@ -52,6 +52,11 @@ export function schemaInput(z: Z) {
     .describe('a JSON Schema of at most 16 KiB: the answer is then JSON that fits it');
 }
 
+/** Returns the input of a tool that asks, for a name that several machines serve. */
+export function oneInput(z: Z) {
+  return z.boolean().optional().describe('of all machines that serve the name, one takes it');
+}
+
 /** Returns the tools that send messages, wait for their answers and read them. */
 export function messageTools(z: Z): Tool[] {
   const { result, message, marked, sent } = shapes(z);
@@ -96,6 +101,7 @@ export function messageTools(z: Z): Tool[] {
           .optional()
           .describe('answers to choose from, at most 20, each one line; people choose by number'),
         schema: schemaInput(z),
+        one: oneInput(z),
         now: z
           .boolean()
           .optional()
@@ -109,7 +115,7 @@ export function messageTools(z: Z): Tool[] {
       output: sent,
       hints: {},
       run: async (
-        { to, body, channel, tier, new: isNew, anyway, options, schema, now: isNow, about },
+        { to, body, channel, tier, new: isNew, anyway, options, schema, one, now: isNow, about },
         call,
       ) => {
         const { surroundings, note, open } = call;
@@ -118,6 +124,7 @@ export function messageTools(z: Z): Tool[] {
           to,
           body,
           ...defined({ channel, tier, from: surroundings.from, options, anyway }),
+          ...(one === true && { one }),
           ...(schema && { schema: JSON.stringify(schema) }),
           isNew: isNew ?? false,
           wait: true,

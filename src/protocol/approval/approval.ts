@@ -18,16 +18,17 @@ import { asAscii, asAsciiJson } from '../text/quoted.ts';
 /**
  * Kind of a thing that an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a command
  * with everything that affects how it runs; `default`, the tier in which an actor runs when none is requested;
- * `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an actor (mcp-servers.ts).
+ * `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an actor (mcp-servers.ts); `serve`,
+ * that each host runs the tasks of an actor of which one host took each.
  */
-type ThingKind = 'tier' | 'default' | 'setting' | 'mcps';
+type ThingKind = 'tier' | 'default' | 'setting' | 'mcps' | 'serve';
 
 /** A change that this machine has not approved (protocol.md §6). */
 export interface HeldChange {
   /** 12 hex digits that identify exactly the proposed content. */
   digest: string;
   kind: ThingKind;
-  /** `actor.tier`, `actor.mcps`, the actor, or the setting's name. */
+  /** `actor.tier`, `actor.mcps`, `actor.serve`, the actor, or the setting's name. */
   name: string;
   actor?: string;
   tier?: string;

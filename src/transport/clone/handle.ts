@@ -75,6 +75,11 @@ export interface Repository extends RecordFile {
   warmSessions?: string;
   /** `crosstalk.warmMemory`: how much memory each of them may use with what it started, in MiB: `2048` unless set. */
   warmMemory?: string;
+  /**
+   * `crosstalk.claimLease`: of a [pool](pools.md): how long after its last sign of life another host may take over a task of
+   * this machine: `15m` unless set, from `2m` to `24h`.
+   */
+  claimLease?: string;
   /** `crosstalk.scanSecrets`: `false` pushes everything, also what looks like a secret. */
   scanSecrets?: string;
   /**
@@ -114,6 +119,7 @@ export type CloneDefaults = Pick<
   | 'bell'
   | 'warmSessions'
   | 'warmMemory'
+  | 'claimLease'
 >;
 
 /** Returns the remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */

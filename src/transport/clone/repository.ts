@@ -188,7 +188,7 @@ export async function openRepository(
 /** Settings that are used unchanged, by their names after `crosstalk.`. */
 const NAMED = [
   ...['from', 'channel', 'agent', 'window', 'maxFileBytes', 'maxUsdPerDay', 'signingKey'],
-  ...['keepTranscripts', 'scanSecrets', 'shareStatus', 'warmSessions', 'warmMemory'],
+  ...['keepTranscripts', 'scanSecrets', 'shareStatus', 'warmSessions', 'warmMemory', 'claimLease'],
 ] as const;
 
 /** Parses `crosstalk.ref`; undefined unless it is the full name of a ref. */
