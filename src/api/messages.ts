@@ -1,6 +1,6 @@
 import type { MessageRef } from '../protocol/layout.ts';
 import type { BranchOnRecord, Decision } from '../protocol/text/words.ts';
-import type { WebDelay, WebGate, Time } from './now.ts';
+import type { WebDelay, WebGate, WebTaken, Time } from './now.ts';
 
 /** `GET /api/session`: the content and permissions of this window. */
 export interface WebSession {
@@ -150,20 +150,6 @@ export interface WebState {
   gate?: WebGate;
   /** The tool call for which its run waits for permission. */
   permission?: { relPath: string; approver: string; tool: string; until: Time };
-}
-
-/** The host that has taken a message, where of several hosts one takes it. */
-export interface WebTaken {
-  /** Its alias; empty if its claim cannot be read. */
-  host: string;
-  /** Time of the claim by the clock of that host; null if it is unknown. */
-  at: Time | null;
-  /** Whether nothing runs there, as it waits for others. */
-  waits?: boolean;
-  /** Ending of the claim; after `released` any host may take the message. */
-  end?: 'answered' | 'silent' | 'failed' | 'cancelled' | 'held' | 'released';
-  /** Time before which nobody takes it again. */
-  not_before?: Time;
 }
 
 /** A claim on a message, as anybody who can push may have written it. */

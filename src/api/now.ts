@@ -1,6 +1,5 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
 import type { MessageRef } from '../protocol/layout.ts';
-import type { WebTaken } from './messages.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {
@@ -58,6 +57,20 @@ export interface WebRun {
    * unknown time after `since`; `dead_letter`: only its failure, at `since`, is known.
    */
   known_from: 'observed' | 'record' | 'dead_letter';
+}
+
+/** The host that has taken a message, where of several hosts one takes it. */
+export interface WebTaken {
+  /** Its alias; empty if its claim cannot be read. */
+  host: string;
+  /** Time of the claim by the clock of that host; null if it is unknown. */
+  at: Time | null;
+  /** Whether nothing runs there, as it waits for others. */
+  waits?: boolean;
+  /** Ending of the claim; after `released` any host may take the message. */
+  end?: 'answered' | 'silent' | 'failed' | 'cancelled' | 'held' | 'released';
+  /** Time before which nobody takes it again. */
+  not_before?: Time;
 }
 
 /** A message that wakes an actor and has no answer yet. */

@@ -81,7 +81,7 @@ export class Cancellations {
       if (target === undefined) continue;
       for (const actor of host.actors.keys())
         if (isFor(target.message, actor, host.alias))
-          await this.#drop(actor, tip, target, found.message);
+          await this.#drop(actor, target, found.message);
     }
   }
 
@@ -102,9 +102,9 @@ export class Cancellations {
       if (!mayCancel(cancel, target.message) && found.unserved !== actor) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#engine, batch);
-      await this.#drop(actor, tip, target, cancel, briefing);
+      await this.#drop(actor, target, cancel, briefing);
       for (const more of steeringsOn(target, actor, briefing.channel))
-        await this.#drop(actor, tip, { ...more, channel }, cancel, briefing);
+        await this.#drop(actor, { ...more, channel }, cancel, briefing);
       if (found.message.only !== true) await this.#cancelTasks(actor, host.alias, target, briefing);
     }
   }
@@ -139,14 +139,13 @@ export class Cancellations {
    */
   async #drop(
     actor: string,
-    tip: string,
     target: CancelFound,
     cancel: Message,
     briefing?: Briefing,
   ): Promise<void> {
     const { deliveries, deadLetters, log, pools } = this.#engine;
     const { channel, relPath } = target;
-    const claim = await pools.cancelling(tip, { ...target, actor });
+    const claim = await pools.cancelling({ ...target, actor });
     if (claim === 'elsewhere') return;
     const ended = this.#jobs.count(actor, target);
     const isOpen = ended > 0 || isWaiting(deliveries, actor, target);
@@ -159,13 +158,12 @@ export class Cancellations {
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
-      const { letter: made, rest } = cancelledLetters(this.#engine, delivery, cancel, known);
-      const letter = claim === undefined ? made : { ...made, claim };
+      const { letter, rest } = cancelledLetters(this.#engine, delivery, cancel, known);
       // First: after a crash in between, the message has no letter, and receives one.
       if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is cancelled leaves its question open, so there is nothing to report.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
-      else await deadLetters.putToTell(letter);
+      else await deadLetters.putToTell(letter, claim);
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }

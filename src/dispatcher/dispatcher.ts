@@ -128,7 +128,7 @@ export class Dispatcher {
     for (const push of told) this.#track(push);
     if (await this.#engine.guards.paused()) return;
     await this.#engine.guards.look();
-    await this.#engine.pools.look();
+    await this.#engine.pools.leases.look();
     await this.#steered.look(this.#jobs);
     const { mail } = this.#engine.stalled;
     for (const source of this.#sources)

@@ -6,7 +6,7 @@ import { passed } from '../crash-points.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
 import { outgoing, type Commit } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
-import type { DeadLetter } from '../state/dead-letters.ts';
+import type { ClaimStep, DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import { brief } from './run/briefing.ts';
 
@@ -126,9 +126,10 @@ class Notices {
         .digest('hex');
       return outgoing({ ...answer.message, failed }, answer.channel, host, suffix.slice(0, 16));
     });
+    const claim = await this.#engine.deadLetters.claimOf(id);
     const last = commits.length - 1;
     const written = commits.map(({ commit }, index) =>
-      letter.claim === undefined ? commit : behind(commit, letter.claim, index === last),
+      claim === undefined ? commit : behind(commit, claim, index === last),
     );
     const paths = written.flatMap(({ files }) => files.map(({ path }) => path));
     if (paths.length === 0 || (await this.#isTold(tip, paths))) return undefined;
@@ -145,11 +146,7 @@ class Notices {
 }
 
 /** Returns the commit of a notice that is left out where another host has its mail. */
-function behind(
-  commit: Commit,
-  { requires, files }: NonNullable<DeadLetter['claim']>,
-  isLast: boolean,
-): Commit {
+function behind(commit: Commit, { requires, files }: ClaimStep, isLast: boolean): Commit {
   const more = isLast ? files : [];
   return { ...commit, files: [...commit.files, ...more], requires, optional: true };
 }

@@ -36,14 +36,7 @@ export interface Beat {
 }
 
 /** The ways in which a claim ends. All but `released` are the last word about the message. */
-export const CLAIM_ENDS = [
-  'answered',
-  'silent',
-  'failed',
-  'cancelled',
-  'held',
-  'released',
-] as const;
+const CLAIM_ENDS = ['answered', 'silent', 'failed', 'cancelled', 'held', 'released'] as const;
 export type ClaimEnding = (typeof CLAIM_ENDS)[number];
 
 /** End of a claim. */
@@ -58,7 +51,7 @@ export interface ClaimEnd {
 }
 
 /** Largest number of a claim that is read; each takes a lease or a failed run. */
-export const MAX_CLAIMS = 1000;
+const MAX_CLAIMS = 1000;
 /** Shortest and longest lease that counts, in milliseconds, whatever a file says. */
 export const MIN_LEASE_MS = 1000;
 export const MAX_LEASE_MS = 24 * 3_600_000;

@@ -60,7 +60,7 @@ export function reactionOf<T extends Located>(one: T): T & Reaction {
   return { ...one, from, mark, ...(host && { host }), ...(failed && { failed_on: failed.host }) };
 }
 
-/** What a debtor owes, and the message by which it owes nothing more. */
+/** Debt of a debtor, and the message by which it owes nothing more. */
 export interface Verdict<T> {
   outcome: Outcome;
   /** Its first answer. */

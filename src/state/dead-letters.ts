@@ -58,19 +58,27 @@ export interface DeadLetter {
   attempts_allowed?: number;
   first_failed_at: string;
   last_failed_at: string;
-  /** Conditions and files of claims with which its notice is published, where one of several hosts has its mail. */
-  claim?: {
-    requires: readonly Requirement[];
-    files: readonly { path: string; content: string }[];
-  };
   /** Time of the next retry; absent once it is quarantined. */
   next_retry_at?: string;
+}
+
+/** Conditions and files of claims with which a notice is published, where one of several hosts has its mail. */
+export interface ClaimStep {
+  requires: readonly Requirement[];
+  files: readonly { path: string; content: string }[];
+}
+
+/** A notice about a letter that is due. */
+interface DueNotice {
+  /** Id of the letter. */
+  id: string;
+  claim?: ClaimStep;
 }
 
 /** The dead letters of this machine for one transport, with the notices about them that are still due. */
 export class DeadLetters extends Rows<DeadLetter> {
   readonly #store: Store;
-  readonly #due: Rows<{ id: string }>;
+  readonly #due: Rows<DueNotice>;
 
   /** @param root the state directory */
   constructor(root: string) {
@@ -80,15 +88,19 @@ export class DeadLetters extends Rows<DeadLetter> {
   }
 
   /** Stores a letter about which the waiting askers are to be notified. */
-  putToTell(letter: DeadLetter): Promise<void> {
+  putToTell(letter: DeadLetter, claim?: ClaimStep): Promise<void> {
     return this.#store.write((database) => {
       this.in(database).put(letter);
-      this.#due.in(database).put({ id: letter.id });
+      this.#due.in(database).put({ id: letter.id, ...(claim && { claim }) });
     });
   }
   /** Lists the ids of the letters with a due notice. */
   dueNotices(): Promise<string[]> {
     return this.#due.ids();
+  }
+  /** Returns what the notice of a letter adds for claims. */
+  async claimOf(id: string): Promise<ClaimStep | undefined> {
+    return (await this.#due.get(id))?.claim;
   }
   /** Removes a due notice once it is in the outbox, or is not needed. */
   told(id: string): Promise<void> {

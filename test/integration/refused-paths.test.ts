@@ -43,7 +43,9 @@ it('a path that git refuses is left out of the checkout, which follows with all 
     GIT_COMMITTER_EMAIL: 'a@example.com',
   };
   execFileSync('sh', ['-c', fix], { stdio: 'pipe', env: { ...process.env, ...identity } });
-  expect(git(bus.hub, 'ls-tree', '-r', '--name-only', 'main')).not.toMatch(/git~1|\.git(?:[/ ]|$)/im);
+  expect(git(bus.hub, 'ls-tree', '-r', '--name-only', 'main')).not.toMatch(
+    /git~1|\.git(?:[/ ]|$)/im,
+  );
   await host.send('worker', 'three');
   expect(await follow()).toMatch(/forwarded|current/);
   expect((await host.run('doctor')).out).not.toContain('git refuses');

@@ -89,7 +89,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const lease = (): number => claimLeaseOf(transport.defaults, context.env).ms;
   const pools = new Pools({ app, publisher, queue, deliveries, lease });
   publisher.events.on('held', (entry) => {
-    void pools.heldBack(entry).catch(() => undefined);
+    void pools.leases.heldBack(entry).catch(() => undefined);
   });
   const links = new ChannelLinks(transport, reader);
   const records = new ScheduleRecords(paths.root);

@@ -1,4 +1,5 @@
-import type { WebClaim, WebTaken } from '../../api/messages.ts';
+import type { WebClaim } from '../../api/messages.ts';
+import type { WebTaken } from '../../api/now.ts';
 import { CLAIMS } from '../../protocol/layout.ts';
 import { claimsAt } from '../../bus/claims.ts';
 import {

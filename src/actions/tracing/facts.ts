@@ -1,4 +1,4 @@
-import type { WebTaken } from '../../api/messages.ts';
+import type { WebTaken } from '../../api/now.ts';
 import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';

@@ -8,6 +8,7 @@ import {
   type ClaimEnding,
 } from '../../protocol/claim.ts';
 import { authorOf, type Commit, type Requirement } from '../../protocol/outgoing.ts';
+import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 
 /** A claim of this process, which the remote's tip has shown. */
@@ -19,12 +20,6 @@ export interface OwnClaim extends Claimed {
   run: string;
   /** Number of tries before this one. */
   attempts: number;
-}
-
-/** What a claim adds to what is published for its run: conditions, and files that go with the last commit. */
-export interface ClaimStep {
-  requires: readonly Requirement[];
-  files: readonly { path: string; content: string }[];
 }
 
 /** Time between beats of a thread that waits for others, times three, in milliseconds. */

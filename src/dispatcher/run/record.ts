@@ -61,11 +61,12 @@ export async function recordRun(
   const claims = job.claims ?? [];
   /** Ends the claims of the job alone; before its record, as a crash in between repeats both. */
   const release = async (ending: Ending | 'waits'): Promise<void> => {
-    await engine.pools.end(claims, () => ending).catch(noted);
+    await engine.pools.leases.end(claims, () => ending).catch(noted);
   };
   const settled = (): Promise<void> => engine.deliveries.settle(actor, channel, messages);
   // Nothing ran, so nothing of it is stored.
-  const put = (failure: DeadLetter[]) => () => putOutcome(engine, { failure });
+  const put = (failure: DeadLetter[], claim?: Claimed) => () =>
+    putOutcome(engine, { failure, ...claim });
   switch (outcome.kind) {
     case 'answered': {
       const made = await insist(engine, job.id, () =>
@@ -73,11 +74,11 @@ export async function recordRun(
       );
       const endingOf = (claim: OwnClaim): Ending | 'waits' =>
         isAnswered(claim, outcome.answers) ? { end: 'answered' } : 'waits';
-      const step = engine.pools.closing(claims, endingOf);
+      const step = engine.pools.leases.closing(claims, endingOf);
       const entry = { ...made, entry: fenced(made.entry, step) };
       await record(engine, job.id, { answer: entry.entry });
       engine.publisher.expected.add(entry.entry);
-      await engine.pools.over(claims, endingOf).catch(noted);
+      await engine.pools.leases.over(claims, endingOf).catch(noted);
       passed('output_recorded');
       engine.log('reply_queued', { ...facts, replies: entry.relPaths });
       for (const task of entry.tasks) sayFired(engine.log, task);
@@ -114,12 +115,9 @@ export async function recordRun(
       mailboxes.giveBack(actor, channel, messages);
       return {};
     case 'parked': {
-      const parked = {
-        ...parkedLetter(engine, job, outcome),
-        ...closed(engine, claims, { end: 'held' }),
-      };
-      await insist(engine, job.id, put([parked]));
-      await engine.pools.over(claims, () => ({ end: 'held' })).catch(noted);
+      const parked = parkedLetter(engine, job, outcome);
+      await insist(engine, job.id, put([parked], closed(engine, claims, { end: 'held' })));
+      await engine.pools.leases.over(claims, () => ({ end: 'held' })).catch(noted);
       const { id, reason, detail } = parked;
       engine.log('parked', { id, actor, channel, messages, reason, detail });
       await afterwards(settled);
@@ -172,15 +170,13 @@ export async function recordRun(
       const { failure, result } = outcome;
       const { reason, detail } = failure;
       engine.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
-      const written = failedLetters(engine, job, outcome, letter);
-      const next = written.find(({ state }) => state === 'retrying')?.next_retry_at;
+      const letters = failedLetters(engine, job, outcome, letter);
+      const next = letters.find(({ state }) => state === 'retrying')?.next_retry_at;
       const isLast = next === undefined;
-      const letters = isLast
-        ? written.map((one) => ({ ...one, ...closed(engine, claims, { end: 'failed' }) }))
-        : written;
       if (!isLast) await release({ end: 'released', attempted: true, notBefore: next });
-      await record(engine, job.id, { failure: letters });
-      if (isLast) await engine.pools.over(claims, () => ({ end: 'failed' })).catch(noted);
+      const ending = isLast ? closed(engine, claims, { end: 'failed' }) : {};
+      await record(engine, job.id, { failure: letters, ...ending });
+      if (isLast) await engine.pools.leases.over(claims, () => ({ end: 'failed' })).catch(noted);
       for (const written of letters) sayFailed(engine.log, written);
       // A delivery that is tried again is not settled: it may be off the bus by then, and come back.
       const isOver = letters.every(({ state }) => state !== 'retrying');
@@ -200,13 +196,11 @@ function isAnswered({ channel, relPath }: OwnClaim, answers: readonly Placed[]):
   );
 }
 
+type Claimed = Pick<Extract<Outcome, { failure: unknown }>, 'claim'>;
+
 /** Returns what the notice about a letter publishes for the claims of its run. */
-function closed(
-  engine: Engine,
-  claims: readonly OwnClaim[],
-  ending: Ending,
-): Pick<DeadLetter, 'claim'> {
-  return claims.length === 0 ? {} : { claim: engine.pools.closing(claims, () => ending) };
+function closed(engine: Engine, claims: readonly OwnClaim[], ending: Ending): Claimed {
+  return claims.length === 0 ? {} : { claim: engine.pools.leases.closing(claims, () => ending) };
 }
 
 /** Thrown when the dispatcher ends, so that the next one finds the results of a run that the state has not taken. */

@@ -7,7 +7,7 @@ import { isPrivate } from '../directory.ts';
 import { writeSealed } from '../files.ts';
 import { shortFolder, statePaths } from '../state-paths.ts';
 import { passed } from '../../crash-points.ts';
-import type { DeadLetter, DeadLetters } from '../dead-letters.ts';
+import type { ClaimStep, DeadLetter, DeadLetters } from '../dead-letters.ts';
 import type { Gate } from '../gates.ts';
 import type { Outbox, OutboxEntry } from '../outbox.ts';
 import type { Settled } from '../settled.ts';
@@ -79,7 +79,8 @@ function fileOf(folder: string, id: string): string {
 export type Outcome =
   | { answer: OutboxEntry }
   | { plan: Gate }
-  | { failure: DeadLetter[] }
+  /** `claim` goes with the notice. */
+  | { failure: DeadLetter[]; claim?: ClaimStep }
   /** `letter` is the id of the dead letter that it was a retry of. */
   | { silence: { actor: string; channel: string; messages: string[] }; letter?: string };
 
@@ -106,7 +107,9 @@ export async function putOutcome(
     return settled.silent(actor, channel, messages);
   }
   for (const letter of outcome.failure) {
-    await (letter.state === 'retrying' ? deadLetters.put(letter) : deadLetters.putToTell(letter));
+    await (letter.state === 'retrying'
+      ? deadLetters.put(letter)
+      : deadLetters.putToTell(letter, outcome.claim));
     passed('letter_written');
   }
 }

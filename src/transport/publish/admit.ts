@@ -64,7 +64,8 @@ async function unmet(
     };
   for (const { path, oid, orAbsent } of requires) {
     const there = await standing.oidAt(path);
-    if (there !== oid && !(orAbsent === true && there === null)) return { path, reason: unmetReason({ path, oid }, there) };
+    if (there !== oid && !(orAbsent === true && there === null))
+      return { path, reason: unmetReason({ path, oid }, there) };
   }
   return undefined;
 }

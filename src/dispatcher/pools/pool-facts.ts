@@ -1,0 +1,146 @@
+import type { DispatcherApp } from '../../bus/app.ts';
+import type { ActiveHost } from '../../bus/approvals.ts';
+import { claimsAt, contendersFor, isPool, type Claims } from '../../bus/claims.ts';
+import { profileInForce } from '../../bus/profiles.ts';
+import { claimFolder, claimPlace, type Claimed } from '../../protocol/claim.ts';
+import { CLAIMS } from '../../protocol/layout.ts';
+import type { Delivery } from '../../protocol/mailbox.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { Scan } from '../intake/scan.ts';
+
+/** A message with its place and its addressee here. */
+export type PoolMail = Pick<Delivery, 'actor' | 'channel' | 'relPath' | 'message'>;
+
+/**
+ * Facts of a tip about pools: which actors are pools, who contends for a message, and which claims stand. For actors
+ * that are none it reads nothing.
+ */
+export class PoolFacts {
+  readonly #app: Pick<DispatcherApp, 'transport' | 'paths' | 'now'>;
+  /** Actors whose mail may have to be claimed; once in it, they stay. */
+  readonly #suspects = new Set<string>();
+  /** Actors whose pool goes on here, as its end is not approved. */
+  readonly #kept = new Set<string>();
+  /** By folder of claims: hosts that contend, null where each runs it. */
+  readonly #contenders = new Map<string, string[] | null>();
+  readonly #claims = new Map<string, Claims | undefined>();
+  #tip: string | undefined;
+  #hasClaims = false;
+  #alias: string | undefined;
+
+  constructor(app: Pick<DispatcherApp, 'transport' | 'paths' | 'now'>) {
+    this.#app = app;
+  }
+
+  /** The alias of this host. */
+  get host(): string {
+    return this.#alias ?? '';
+  }
+
+  /** The commit scanned last. */
+  get tip(): string {
+    return this.#tip ?? '';
+  }
+
+  /**
+   * Notes what a scan has found: changed profiles and claims.
+   *
+   * @param since returns the commits from which mail may still wait, at a start
+   * @returns whether it was the first
+   */
+  async follow(
+    { alias, actors }: ActiveHost,
+    tip: string,
+    scan: Scan | undefined,
+    since: () => Promise<readonly string[]>,
+  ): Promise<boolean> {
+    const isFirst = this.#alias === undefined;
+    this.#alias = alias;
+    for (const path of scan?.claims ?? []) this.#forget(path);
+    const isMoved = this.#tip !== tip && (isFirst || scan?.configured === true);
+    this.#tip = tip;
+    if (!isMoved) return isFirst;
+    this.#claims.clear();
+    const { transport } = this.#app;
+    const commits = new Set([tip, ...(isFirst ? await since() : [])]);
+    for (const actor of actors.keys()) {
+      for (const commit of commits)
+        if (!this.#suspects.has(actor) && (await isPool(transport, commit, actor)))
+          this.#suspects.add(actor);
+      const { pool, profile } = await profileInForce(this.#app, tip, actor);
+      if (pool !== true || profile?.serve === 'one') this.#kept.delete(actor);
+      else for (const names of [this.#kept, this.#suspects]) names.add(actor);
+    }
+    if (isFirst) this.#hasClaims = (await transport.objects.read(`${tip}:${CLAIMS}`)) !== undefined;
+    return isFirst;
+  }
+
+  #forget(path: string): void {
+    const place = claimPlace(path);
+    this.#hasClaims = true;
+    if (place !== undefined) this.#claims.delete(claimFolder(place));
+  }
+
+  /** Whether a message may have to be claimed. */
+  mayConcern(actor: string, message: Pick<Message, 'one'>): boolean {
+    return this.#suspects.has(actor) || message.one === true;
+  }
+
+  /** Whether a job without mail of its own may belong to a claim. */
+  mayBelong(actor: string): boolean {
+    return this.#suspects.has(actor) || this.#hasClaims;
+  }
+
+  /** Whether several hosts contend for a message, by what was found out before. */
+  isContested(of: Claimed): boolean {
+    const contenders = this.#contenders.get(claimFolder(of));
+    return contenders !== undefined && contenders !== null && contenders.length !== 1;
+  }
+
+  /**
+   * Determines whether a task may run here: `free` where each host runs it, or only this one can; `elsewhere` where
+   * others contend; `contested` where it has to be claimed.
+   */
+  async rightTo({
+    actor,
+    channel,
+    relPath,
+    message,
+  }: PoolMail): Promise<'free' | 'contested' | 'elsewhere'> {
+    if (message.to.some((to) => to.name === actor && to.host !== undefined)) return 'free';
+    const of = { actor, channel, relPath };
+    const key = claimFolder(of);
+    let contenders = this.#contenders.get(key);
+    if (contenders === undefined) {
+      const isOne = message.one === true || this.#kept.has(actor);
+      contenders = (await contendersFor(this.#app.transport, this.tip, of, isOne)) ?? null;
+      this.#contenders.set(key, contenders);
+    }
+    if (contenders === null) return 'free';
+    if (contenders.length > 0 && !contenders.includes(this.host)) return 'elsewhere';
+    return contenders.length === 1 ? 'free' : 'contested';
+  }
+
+  /** Returns the claims of a message on the newest tip that is known here. */
+  async claimsOf(of: Claimed): Promise<Claims | undefined> {
+    const { transport } = this.#app;
+    const key = claimFolder(of);
+    if (!this.#claims.has(key)) {
+      const tip = await transport.tip();
+      this.#claims.set(key, tip === undefined ? undefined : await claimsAt(transport, tip, of));
+    }
+    return this.#claims.get(key);
+  }
+
+  /** Reads the claims of a message anew, after a push. */
+  claimsNow(of: Claimed): Promise<Claims | undefined> {
+    this.#claims.delete(claimFolder(of));
+    return this.claimsOf(of);
+  }
+
+  /** Forgets a message that is settled. */
+  drop(key: string): void {
+    this.#claims.delete(key);
+    this.#contenders.delete(key);
+  }
+}
