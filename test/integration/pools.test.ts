@@ -44,13 +44,73 @@ it('one of two hosts takes each message of a pool, and no other runs it', async 
 
 it('without a pool nothing is claimed', async () => {
   const bus = new Bus();
-  const ant = await bus.host('ant', { worker: 'echo done' });
-  const bee = await bus.host('bee', { worker: 'echo done' });
+  const ant = await bus.host('ant', { tester: 'echo done' });
+  const bee = await bus.host('bee', { tester: 'echo done' });
   await ant.once();
   await bee.once();
-  await ant.send('worker', 'one');
+  await ant.send('tester', 'one');
   await ant.once();
   await bee.once();
-  expect(answers(bus)).toEqual(['done', 'done']);
+  expect(bus.from('tester')).toHaveLength(2);
   expect(claims(bus)).toEqual([]);
+}, 120_000);
+
+/** Path of a claim of a message of `worker`. */
+function claimPath(host: Host, relPath: string, name: string): string {
+  return `data/claims/${host.channel()}/${relPath}/worker/${name}.md`;
+}
+
+const GHOST = '---\nhost: ghost\nrun: ghost.1\nlease: "2"\nat: 2026-11-30T00:00:00.000Z\n---\n';
+
+it('a host that has died is succeeded after its lease', async () => {
+  const [bus, ant, bee] = await pool();
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  const message = await ant.send('worker', 'one');
+  ant.edit({ [claimPath(ant, message, '1')]: GHOST });
+  await bee.once();
+  expect(answers(bus)).toEqual([]);
+  const running = bee.start();
+  await running.saw('dispatch_done');
+  await running.stop();
+  expect(answers(bus)).toEqual(['done']);
+  expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
+}, 120_000);
+
+it('a run that was overtaken is ended, and publishes nothing', async () => {
+  const [bus, ant] = await pool('sleep 8; echo too late');
+  if (ant === undefined) throw new Error('no host');
+  const message = await ant.send('worker', 'one');
+  const running = ant.start();
+  await running.saw('claimed');
+  ant.edit({ [claimPath(ant, message, '2')]: GHOST.replace('"2"', '"900"') });
+  await running.saw('claim_lost');
+  await running.stop();
+  expect(answers(bus)).toEqual([]);
+  expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.md']);
+}, 120_000);
+
+it('a try that failed on one host may be made on another, and all of them count', async () => {
+  const [bus, ant, bee] = await pool('exit 3');
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  await ant.send('worker', 'one');
+  for (let round = 0; round < 40 && bus.from('worker').length === 0; round++) {
+    await ant.once();
+    await bee.once();
+  }
+  const runs = bus.from('worker');
+  expect(runs.filter(({ message }) => message.failed !== undefined)).toHaveLength(1);
+  const listed = claims(bus);
+  expect(listed.filter((path) => /^worker\/\d+\.md$/.test(path))).toHaveLength(3);
+}, 180_000);
+
+it('a message that was taken back before anybody claimed it has one notice', async () => {
+  const [bus, ant, bee] = await pool();
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  const message = await ant.send('worker', 'one');
+  const cancelled = await ant.run('cancel', message);
+  expect(cancelled.code, cancelled.err).toBe(0);
+  await Promise.all([ant.once(), bee.once()]);
+  await Promise.all([ant.once(), bee.once()]);
+  expect(bus.from('worker')).toHaveLength(1);
+  expect(claims(bus)).toEqual(['worker/1.end.md', 'worker/1.md']);
 }, 120_000);
