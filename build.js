@@ -1,6 +1,6 @@
 // Bundles the program into three files (build-parts.js), every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/28-starting.md).
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { createRequire } from 'node:module';
 
@@ -40,7 +40,8 @@ const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]))
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);
 
-for (const name of existsSync('dist') ? readdirSync('dist') : []) {
+mkdirSync('dist', { recursive: true });
+for (const name of readdirSync('dist')) {
   // The page has its own way to see whether it is up to date.
   if (!name.startsWith('page')) rmSync(`dist/${name}`, { recursive: true });
 }
