@@ -122,29 +122,35 @@ export async function isPool(
 
 /**
  * Returns the hosts that contend for a message by the tree of the commit that added it (pools.md): later changes
- * count for later messages, so all hosts find the same.
+ * count for later messages, so all hosts find the same. It runs git once.
  *
- * @param isOne whether the message itself asks for one host
- * @returns undefined where each host that serves the actor runs it; empty if no host served the actor then, so
- *   that any may
+ * @param options as for {@link contendersAt}, whose result it returns
  */
 export async function contendersFor(
   transport: Transport,
   tip: string,
   { channel, relPath, actor }: Claimed,
-  isOne: boolean,
+  options: { isOne: boolean },
 ): Promise<string[] | undefined> {
   const path = messageFile(channel, relPath);
-  const added = await transport.git([
-    'log',
-    '--diff-filter=A',
-    '--format=%H',
-    '-1',
-    tip,
-    '--',
-    path,
-  ]);
-  const commit = added === '' ? tip : added;
+  const find = ['log', '--diff-filter=A', '--format=%H', '-1', tip, '--', path];
+  const added = await transport.git(find);
+  return contendersAt(transport, added === '' ? tip : added, actor, options);
+}
+
+/**
+ * Returns the hosts that contend for messages to an actor that a commit adds.
+ *
+ * @param options `isOne`: whether the message itself asks for one host
+ * @returns undefined where each host that serves the actor runs it; empty if no host served the actor then, so
+ *   that any may
+ */
+export async function contendersAt(
+  transport: Transport,
+  commit: string,
+  actor: string,
+  { isOne }: { isOne: boolean },
+): Promise<string[] | undefined> {
   if (!isOne && !(await isPool(transport, commit, actor))) return undefined;
   return (await readHosts(transport, commit)).flatMap(({ result }) =>
     result.ok && result.value.actors.has(actor) ? [result.value.alias] : [],

@@ -1,6 +1,6 @@
 import type { DispatcherApp } from '../../bus/app.ts';
 import type { ActiveHost } from '../../bus/approvals.ts';
-import { claimsAt, contendersFor, isPool, type Claims } from '../../bus/claims.ts';
+import { claimsAt, contendersAt, contendersFor, isPool, type Claims } from '../../bus/claims.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { claimFolder, claimPlace, type Claimed } from '../../protocol/claim.ts';
 import { CLAIMS } from '../../protocol/layout.ts';
@@ -23,6 +23,8 @@ export class PoolFacts {
   readonly #kept = new Set<string>();
   /** By folder of claims: hosts that contend, null where each runs it. */
   readonly #contenders = new Map<string, string[] | null>();
+  /** The same for what comes now, by actor. */
+  readonly #atTip = new Map<string, string[] | null>();
   readonly #claims = new Map<string, Claims | undefined>();
   #tip: string | undefined;
   #hasClaims = false;
@@ -59,8 +61,15 @@ export class PoolFacts {
     for (const path of scan?.claims ?? []) this.#forget(path);
     const isMoved = this.#tip !== tip && (isFirst || scan?.configured === true);
     this.#tip = tip;
-    if (!isMoved) return isFirst;
+    if (!isMoved) {
+      // Nothing was configured in between: what holds at the tip held when they were added.
+      for (const one of scan?.deliveries ?? [])
+        if (this.mayConcern(one.actor, one.message))
+          this.#contenders.set(claimFolder(one), await this.#contendersAtTip(one));
+      return isFirst;
+    }
     this.#claims.clear();
+    this.#atTip.clear();
     const { transport } = this.#app;
     const commits = new Set([tip, ...(isFirst ? await since() : [])]);
     for (const actor of actors.keys()) {
@@ -73,6 +82,22 @@ export class PoolFacts {
     }
     if (isFirst) this.#hasClaims = (await transport.objects.read(`${tip}:${CLAIMS}`)) !== undefined;
     return isFirst;
+  }
+
+  /** Returns the hosts that contend for a message that comes now. */
+  async #contendersAtTip({ actor, message }: PoolMail): Promise<string[] | null> {
+    const isOne = message.one === true || this.#kept.has(actor);
+    const key = `${actor} ${String(isOne)}`;
+    const known = this.#atTip.get(key);
+    if (known !== undefined) return known;
+    const found = (await contendersAt(this.#app.transport, this.tip, actor, { isOne })) ?? null;
+    this.#atTip.set(key, found);
+    return found;
+  }
+
+  /** Whether it takes a look into history to know who contends for a message. */
+  isUnknown(of: Claimed): boolean {
+    return !this.#contenders.has(claimFolder(of));
   }
 
   #forget(path: string): void {
@@ -113,7 +138,7 @@ export class PoolFacts {
     let contenders = this.#contenders.get(key);
     if (contenders === undefined) {
       const isOne = message.one === true || this.#kept.has(actor);
-      contenders = (await contendersFor(this.#app.transport, this.tip, of, isOne)) ?? null;
+      contenders = (await contendersFor(this.#app.transport, this.tip, of, { isOne })) ?? null;
       this.#contenders.set(key, contenders);
     }
     if (contenders === null) return 'free';

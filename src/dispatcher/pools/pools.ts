@@ -30,6 +30,8 @@ const LONGEST_WAIT_MS = 400;
 const RETRY_MS = 5000;
 /** The longest time for which a released message is put off, whatever its end says. */
 const LONGEST_PUT_OFF_MS = 3_600_000;
+/** The most messages of which history is asked at a time; the others are looked at next time. */
+const MOST_LOOKED = 100;
 /** Number of own runs at which this host waits the longest. */
 const BUSY = 4;
 
@@ -119,7 +121,9 @@ export class Pools {
       this.#facts.mayConcern(actor, message);
     if (!messages.some(mayConcern)) return messages;
     const found: Delivery[] = [];
+    let looked = 0;
     for (const one of messages) {
+      if (mayConcern(one) && this.#facts.isUnknown(one) && looked++ >= MOST_LOOKED) continue;
       const judged = mayConcern(one) ? await this.#judge(tip, one) : 'here';
       if (judged === 'here') found.push(one);
       if (judged === 'elsewhere') {
