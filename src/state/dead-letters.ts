@@ -22,6 +22,7 @@ type FailureReason =
   | 'no_planning'
   | 'missing_secret'
   | 'no_sandbox'
+  | 'host_gone'
   | 'secret'
   | 'cancelled';
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
 
 const POOL = '---\nname: worker\ndescription: works\nserve: one\n---\n\nWork.\n';
 
@@ -74,6 +75,32 @@ it('a host that has died is succeeded after its lease', async () => {
   await running.stop();
   expect(answers(bus)).toEqual(['done']);
   expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
+}, 120_000);
+
+it('a thread whose host is gone while it waits for others gets a notice, and can be begun anew', async () => {
+  const [bus, ant, bee] = await pool();
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  const message = await ant.send('worker', 'one');
+  const beat = '---\nrun: ghost.1\nlease: "2"\nwaits: "true"\nat: 2026-11-30T00:00:00.000Z\n---\n';
+  ant.edit({
+    [claimPath(ant, message, '1')]: GHOST,
+    [claimPath(ant, message, '1.beat')]: beat,
+  });
+  const running = bee.start();
+  await running.saw('failure_told');
+  await until('the notice', () => bus.from('worker').length > 0);
+  expect(bus.from('worker').map(({ message: { failed } }) => failed?.reason)).toEqual([
+    'host_gone',
+  ]);
+  expect((await bee.run('dlq', '--retry', 'all')).code).toBe(0);
+  await running.saw('dispatch_done');
+  await running.stop();
+  expect(
+    bus
+      .from('worker')
+      .map((one) => one.message.body.trim())
+      .at(-1),
+  ).toBe('done');
 }, 120_000);
 
 it('a run that was overtaken is ended, and publishes nothing', async () => {

@@ -10,6 +10,7 @@ import {
   claimFolder,
   endFile,
   formatClaim,
+  formatEnd,
   type Claimed,
 } from '../../protocol/claim.ts';
 import { placeOfRef } from '../../protocol/layout.ts';
@@ -20,6 +21,7 @@ import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Scan } from '../intake/scan.ts';
 import type { ClaimQueue } from './claim-queue.ts';
+import { abandonedLetter } from '../run/letters.ts';
 import { claimCommit, endingFile, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
@@ -51,7 +53,16 @@ export type Won = { ok: true; claims: OwnClaim[] } | { ok: false; isOver: boolea
 interface PoolsApp {
   app: Pick<
     DispatcherApp,
-    'transport' | 'reader' | 'log' | 'paths' | 'now' | 'random' | 'newId' | 'secret' | 'outbox'
+    | 'transport'
+    | 'reader'
+    | 'log'
+    | 'paths'
+    | 'now'
+    | 'random'
+    | 'newId'
+    | 'secret'
+    | 'outbox'
+    | 'deadLetters'
   >;
   publisher: Pick<Publisher, 'publish'>;
   queue: ClaimQueue;
@@ -152,7 +163,12 @@ export class Pools {
     const claims = await this.#facts.claimsOf(one);
     if (claims === undefined || this.#isMine(claims)) return 'here';
     const { end } = claims;
-    if (end === undefined) return this.#hasRunOut(key, claims) ? 'here' : 'later';
+    if (end === undefined) {
+      if (!this.#hasRunOut(key, claims)) return 'later';
+      if (claims.beat?.waits !== true) return 'here';
+      await this.#abandon(one, claims);
+      return 'elsewhere';
+    }
     if (end.end !== 'released') return 'elsewhere';
     const due = end.notBefore === undefined ? now : Date.parse(end.notBefore);
     if (due <= now) return 'here';
@@ -188,7 +204,8 @@ export class Pools {
 
   #isFree(key: string, claims: Claims, { isByHand }: { isByHand: boolean }): boolean {
     const { end } = claims;
-    if (end === undefined) return this.#hasRunOut(key, claims);
+    // Only its own host goes on with a thread that waits for others.
+    if (end === undefined) return claims.beat?.waits !== true && this.#hasRunOut(key, claims);
     return end.end === 'released' || (isByHand && ['failed', 'held'].includes(end.end));
   }
 
@@ -203,8 +220,28 @@ export class Pools {
     const until = this.#parts.app.now().getTime() + Math.max(0, lease - row.seen);
     this.#watched.set(key, { ...row, last: this.#asked, until });
     if (more > lease / 20) void this.#records.watches.put(row).catch(() => undefined);
-    // Only its own host goes on with a thread that waits for others.
-    return row.seen >= lease && beat?.waits !== true;
+    return row.seen >= lease;
+  }
+
+  /**
+   * Gives up a thread whose host is gone while others owe it answers: what it has handed out cannot be gathered here,
+   * so its asker receives a notice, from one of the hosts that watch.
+   */
+  async #abandon(one: Delivery, { n, claim, oids, beatOid }: Claims): Promise<void> {
+    const { app } = this.#parts;
+    const { actor, channel, relPath } = one;
+    const of = { actor, channel, relPath };
+    const at = app.now().toISOString();
+    const letter = abandonedLetter(app, { actor, channel, messages: [relPath] }, claim);
+    const requires = [
+      { path: claimFile(of, n), oid: oids.at(-1) ?? null },
+      { path: beatFile(of, n), oid: beatOid },
+      { path: endFile(of, n), oid: null },
+    ];
+    const content = formatEnd({ end: 'failed', run: claim.run, at });
+    const files = [{ path: endFile(of, n), content }];
+    await app.deadLetters.putToTell(letter, { requires, files });
+    app.log('dead_letter', { id: letter.id, ...of, reason: letter.reason });
   }
 
   /**

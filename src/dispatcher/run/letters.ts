@@ -170,6 +170,16 @@ export function cancelledLetters(
   return { letter, rest: { ...known, messages: others } };
 }
 
+/** Returns the letter of a message that another host had taken, which has not been heard of for its lease. */
+export function abandonedLetter(
+  engine: Now,
+  delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
+  { host, at }: { host: string; at: string },
+): DeadLetter {
+  const detail = `${escapeInvisible(host)} took it${at === '' ? '' : ` at ${at}`}, and was not heard of again`;
+  return { ...untried(engine, delivery), state: 'quarantined', reason: 'host_gone', detail };
+}
+
 /** The most characters of a given reason that a dead letter keeps. */
 const MAX_REASON = 200;
 

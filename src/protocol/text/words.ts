@@ -22,6 +22,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   missing_secret: 'a secret that its tools need is not kept on this machine',
   secret: 'its answer looked like a secret, and was dropped',
   cancelled: 'it was cancelled',
+  host_gone: 'the host that had taken it was not heard of again',
 };
 
 /** Phrases for the reasons why mail waits although its actor could run. */
