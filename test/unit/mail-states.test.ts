@@ -26,7 +26,7 @@ function standing(
   now: Date,
 ) {
   const actors = new Set(holding === undefined ? [] : ['worker', 'other']);
-  const nothingElse = { paused: null, holds: [], parked: [], gated: [], permissions: [] };
+  const nothingElse = { paused: null, holds: [], parked: [], gates: [], permissions: [] };
   const local = { ...nothingElse, ...holding, running, letters, actors } as unknown as Local;
   return stateOf(deliveryOf(local, message, { actor, tier: message.tier }, now), now);
 }
