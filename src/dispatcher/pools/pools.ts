@@ -20,7 +20,7 @@ import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Scan } from '../intake/scan.ts';
 import type { ClaimQueue } from './claim-queue.ts';
-import { claimCommit, endingFile, type OwnClaim } from './fence.ts';
+import { claimCommit, endingFile, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
 
@@ -34,6 +34,7 @@ const LONGEST_PUT_OFF_MS = 3_600_000;
 const MOST_LOOKED = 100;
 /** Number of own runs at which this host waits the longest. */
 const BUSY = 4;
+const CANCELLED: Ending = { end: 'cancelled' };
 
 /** A job as far as a claim is concerned. */
 interface Claiming {
@@ -75,6 +76,8 @@ export class Pools {
   readonly #notBefore = new Map<string, number>();
   /** Claims of earlier starts of this machine, by run. */
   readonly #earlier = new Set<string>();
+  /** By folder of claims: pushes that may have succeeded unseen, with the clocks before them. */
+  readonly #unseen = new Map<string, { run: string } & ReturnType<Leases['clocks']>>();
   /** Time of the last fetch that succeeded, monotonic. */
   #asked = performance.now();
 
@@ -141,7 +144,7 @@ export class Pools {
     if (message.re.length > 0) return this.#ofThread(tip, one);
     if (message.steers !== undefined) {
       const about = await this.#facts.claimsOf({ actor, channel, relPath: message.steers });
-      if (about !== undefined && about.end === undefined)
+      if (about !== undefined && about.end === undefined && !this.leases.hasEnded(about.claim.run))
         return this.#isMine(about) ? 'here' : 'elsewhere';
     }
     const right = await this.#facts.rightTo(one);
@@ -176,14 +179,13 @@ export class Pools {
     return hosts.length === 0 || hosts.includes(this.#facts.host) ? 'here' : 'elsewhere';
   }
 
-  /** Whether a claim is of this start, or of one before it on this machine, which is dead. */
+  /**
+   * Whether a claim is of this start, or of one before it on this machine, which is dead; one whose end is on its way
+   * is not any more.
+   */
   #isMine({ claim, end }: Claims): boolean {
-    if (end !== undefined) return false;
-    return this.#isOfThisStart(claim.run) || this.#earlier.has(claim.run);
-  }
-
-  #isOfThisStart(run: string): boolean {
-    return run.startsWith(`${this.#start}.`);
+    if (end !== undefined || this.leases.hasEnded(claim.run)) return false;
+    return claim.run.startsWith(`${this.#start}.`) || this.#earlier.has(claim.run);
   }
 
   #isFree(key: string, claims: Claims, { isByHand }: { isByHand: boolean }): boolean {
@@ -259,9 +261,12 @@ export class Pools {
     const isMine = before !== undefined && this.#isMine(before);
     if (before !== undefined && !isMine && !this.#isFree(claimFolder(of), before, { isByHand }))
       return { isOver: before.end !== undefined };
-    // A push whose end was not known here has succeeded.
-    if (isMine && this.#isOfThisStart(before.claim.run))
-      return this.leases.begin(of, before, this.leases.clocks(), abandon);
+    const unseen = this.#unseen.get(claimFolder(of));
+    // A push whose end was not known here has succeeded. Any other claim of this start has lost its lease.
+    if (isMine && before.claim.run === unseen?.run) {
+      this.#unseen.delete(claimFolder(of));
+      return this.leases.begin(of, before, unseen, abandon);
+    }
     const wait = Math.min(1, running / BUSY) * LONGEST_WAIT_MS * this.#parts.app.random();
     if (!isMine) await sleep(wait);
     return this.#take(of, before, abandon);
@@ -281,10 +286,12 @@ export class Pools {
     const id = app.newId();
     const clocks = this.leases.clocks();
     await this.#records.own.put({ id: key, actor, channel, relPath: message, run });
+    this.#unseen.set(key, { run, ...clocks });
     queue.put({ id, commits: [commit] });
     const outcome = await publisher.publish(id).finally(() => queue.remove(id));
     const now = await this.#facts.claimsNow(of);
     if (now?.claim.run === run && now.end === undefined) {
+      this.#unseen.delete(key);
       app.log('claimed', { actor, channel, message, n });
       return this.leases.begin(of, now, clocks, abandon);
     }
@@ -328,21 +335,21 @@ export class Pools {
     if (message.re.length > 0 || !this.#facts.mayConcern(actor, message)) return undefined;
     const right = await this.#facts.rightTo(one);
     if (right !== 'contested') return right === 'free' ? undefined : 'elsewhere';
-    const ending = { end: 'cancelled' as const };
     const own = this.leases.get(one);
-    if (own !== undefined) return this.leases.closing([own], () => ending);
+    if (own !== undefined) return this.leases.closing([own], () => CANCELLED);
     const before = await this.#facts.claimsOf(one);
     const isTheirs = before !== undefined && !this.#isMine(before);
     if (isTheirs && !this.#isFree(claimFolder(one), before, { isByHand: false }))
       return 'elsewhere';
     const { commit, claim } = this.#next(one, before);
     const { requires = [], files, at } = commit;
-    return { requires, files: [...files, endingFile(claim, ending, at)] };
+    return { requires, files: [...files, endingFile(claim, CANCELLED, at)] };
   }
 
   #drop(key: string): void {
     this.#facts.drop(key);
     this.#notBefore.delete(key);
+    this.#unseen.delete(key);
     if (this.#watched.delete(key)) void this.#records.watches.remove(key).catch(() => undefined);
   }
 
