@@ -153,3 +153,21 @@ it('a try that failed while the remote is away is not repeated before its end is
   expect(answers(bus)).toEqual(['done']);
   expect(claims(bus)).toEqual(['worker/1.end.md', 'worker/1.md', 'worker/2.end.md', 'worker/2.md']);
 }, 300_000);
+
+it('a message that is taken back while its claim is on its way, or its run goes on, has one notice', async () => {
+  const [bus, ant, bee] = await pool('sleep 20');
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  const running = ant.start();
+  const late = await ant.send('worker', 'one');
+  await running.saw('claimed');
+  await ant.run('cancel', late);
+  const early = await ant.send('worker', 'two');
+  await running.saw('dispatch_start', ({ messages }) => (messages as string[]).includes(early));
+  await ant.run('cancel', early);
+  await running.saw('cancelled', ({ messages }) => (messages as string[]).includes(early));
+  await running.stop();
+  for (const host of [bee, ant, bee]) await host.once();
+  const notices = bus.from('worker').map(({ message }) => message.re);
+  expect(notices.flat().sort()).toEqual([late, early].sort());
+  expect(claims(bus).filter((path) => path.endsWith('.end.md'))).toHaveLength(2);
+}, 120_000);

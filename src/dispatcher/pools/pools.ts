@@ -78,6 +78,8 @@ export class Pools {
   readonly #earlier = new Set<string>();
   /** By folder of claims: pushes that may have succeeded unseen, with the clocks before them. */
   readonly #unseen = new Map<string, { run: string } & ReturnType<Leases['clocks']>>();
+  /** Claims on their way, by folder. */
+  readonly #taking = new Map<string, Promise<unknown>>();
   /** Time of the last fetch that succeeded, monotonic. */
   #asked = performance.now();
 
@@ -268,8 +270,12 @@ export class Pools {
       return this.leases.begin(of, before, unseen, abandon);
     }
     const wait = Math.min(1, running / BUSY) * LONGEST_WAIT_MS * this.#parts.app.random();
-    if (!isMine) await sleep(wait);
-    return this.#take(of, before, abandon);
+    const taking = sleep(isMine ? 0 : wait).then(() => this.#take(of, before, abandon));
+    this.#taking.set(
+      claimFolder(of),
+      taking.catch(() => undefined),
+    );
+    return taking.finally(() => this.#taking.delete(claimFolder(of)));
   }
 
   /** Pushes the next claim of a message; git decides who is first. */
@@ -335,6 +341,8 @@ export class Pools {
     if (message.re.length > 0 || !this.#facts.mayConcern(actor, message)) return undefined;
     const right = await this.#facts.rightTo(one);
     if (right !== 'contested') return right === 'free' ? undefined : 'elsewhere';
+    // A claim on its way would have the notice left out.
+    await this.#taking.get(claimFolder(one));
     const own = this.leases.get(one);
     if (own !== undefined) return this.leases.closing([own], () => CANCELLED);
     const before = await this.#facts.claimsOf(one);
@@ -344,6 +352,12 @@ export class Pools {
     const { commit, claim } = this.#next(one, before);
     const { requires = [], files, at } = commit;
     return { requires, files: [...files, endingFile(claim, CANCELLED, at)] };
+  }
+
+  /** Notes that the notice of a cancelled message, which ends its claim, is on record: its run need not end it. */
+  async cancelled(one: Claimed): Promise<void> {
+    const own = this.leases.get(one);
+    if (own !== undefined) await this.leases.over([own], () => CANCELLED);
   }
 
   #drop(key: string): void {
