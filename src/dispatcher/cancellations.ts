@@ -163,7 +163,10 @@ export class Cancellations {
       if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is cancelled leaves its question open, so there is nothing to report.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
-      else await deadLetters.putToTell(letter, claim);
+      else {
+        await deadLetters.putToTell(letter, claim);
+        await pools.cancelled({ channel, relPath, actor });
+      }
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }

@@ -141,3 +141,73 @@ it('a message that was taken back before anybody claimed it has one notice', asy
   expect(bus.from('worker')).toHaveLength(1);
   expect(claims(bus)).toEqual(['worker/1.end.md', 'worker/1.md']);
 }, 120_000);
+
+it(
+  'a claim whose lease could not be renewed is not gone on with, but made anew',
+  { tags: 'long', timeout: 120_000 },
+  async () => {
+    const [bus, ant] = await pool('sleep 8; echo done');
+    if (ant === undefined) throw new Error('no host');
+    ant.env['CROSSTALK_TEST_LEASE'] = '1';
+    git(ant.dir, 'config', 'crosstalk.claimLease', '6s');
+    await ant.send('worker', 'one');
+    const running = ant.start();
+    await running.saw('claimed');
+    bus.unplug();
+    await running.saw('claim_lost', ({ reason }) => reason === 'its lease could not be renewed');
+    bus.plug();
+    git(ant.dir, 'config', 'crosstalk.claimLease', '600s');
+    await running.saw('dispatch_done');
+    await running.stop();
+    expect(answers(bus)).toEqual(['done']);
+    expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
+  },
+);
+
+it(
+  'a try that failed while the remote is away is not repeated before its end is there',
+  { tags: 'long', timeout: 300_000 },
+  async () => {
+    const [bus, ant] = await pool(
+      'if test -e "$HOME/tried"; then echo done; else touch "$HOME/tried"; sleep 3; exit 3; fi',
+    );
+    if (ant === undefined) throw new Error('no host');
+    await ant.send('worker', 'one');
+    const running = ant.start();
+    await running.saw('claimed');
+    bus.unplug();
+    await running.saw('dispatch_failed');
+    await running.saw(
+      'dispatch_start',
+      ({ id }) => id !== running.events.find(({ event }) => event === 'dispatch_start')?.['id'],
+    );
+    bus.plug();
+    await running.saw('dispatch_done');
+    await running.stop();
+    expect(answers(bus)).toEqual(['done']);
+    expect(claims(bus)).toEqual([
+      'worker/1.end.md',
+      'worker/1.md',
+      'worker/2.end.md',
+      'worker/2.md',
+    ]);
+  },
+);
+
+it('a message that is taken back while its claim is on its way, or its run goes on, has one notice', async () => {
+  const [bus, ant, bee] = await pool('sleep 20');
+  if (ant === undefined || bee === undefined) throw new Error('no hosts');
+  const running = ant.start();
+  const late = await ant.send('worker', 'one');
+  await running.saw('claimed');
+  await ant.run('cancel', late);
+  const early = await ant.send('worker', 'two');
+  await running.saw('dispatch_start', ({ messages }) => (messages as string[]).includes(early));
+  await ant.run('cancel', early);
+  await running.saw('cancelled', ({ messages }) => (messages as string[]).includes(early));
+  await running.stop();
+  for (const host of [bee, ant, bee]) await host.once();
+  const notices = bus.from('worker').map(({ message }) => message.re);
+  expect(notices.flat().sort()).toEqual([late, early].sort());
+  expect(claims(bus).filter((path) => path.endsWith('.end.md'))).toHaveLength(2);
+}, 120_000);

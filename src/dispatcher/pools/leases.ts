@@ -65,6 +65,8 @@ const LAST = 0.9;
 export class Leases {
   readonly #parts: LeasesApp;
   readonly #held = new Map<string, Held>();
+  /** Runs whose ends are on the bus, or on their way there. */
+  readonly #ended = new Set<string>();
 
   constructor(parts: LeasesApp) {
     this.#parts = parts;
@@ -73,6 +75,11 @@ export class Leases {
   /** Returns the claim that this process has of a message. */
   get(of: Claimed): OwnClaim | undefined {
     return this.#held.get(claimFolder(of))?.claim;
+  }
+
+  /** Whether a run of this process is over, though the bus may not show it yet. */
+  hasEnded(run: string): boolean {
+    return this.#ended.has(run);
   }
 
   /** Goes on with a claim that waited for others. */
@@ -167,6 +174,7 @@ export class Leases {
         continue;
       }
       this.#held.delete(key);
+      this.#ended.add(held.claim.run);
       this.#parts.facts.drop(key);
       await this.#parts.records.own.remove(key);
     }

@@ -22,7 +22,7 @@ import type { Deliveries } from '../intake/deliveries.ts';
 import type { Scan } from '../intake/scan.ts';
 import type { ClaimQueue } from './claim-queue.ts';
 import { abandonedLetter } from '../run/letters.ts';
-import { claimCommit, endingFile, type OwnClaim } from './fence.ts';
+import { claimCommit, endingFile, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
 
@@ -36,6 +36,7 @@ const LONGEST_PUT_OFF_MS = 3_600_000;
 const MOST_LOOKED = 100;
 /** Number of own runs at which this host waits the longest. */
 const BUSY = 4;
+const CANCELLED: Ending = { end: 'cancelled' };
 
 /** A job as far as a claim is concerned. */
 interface Claiming {
@@ -86,6 +87,10 @@ export class Pools {
   readonly #notBefore = new Map<string, number>();
   /** Claims of earlier starts of this machine, by run. */
   readonly #earlier = new Set<string>();
+  /** By folder of claims: pushes that may have succeeded unseen, with the clocks before them. */
+  readonly #unseen = new Map<string, { run: string } & ReturnType<Leases['clocks']>>();
+  /** Claims on their way, by folder. */
+  readonly #taking = new Map<string, Promise<unknown>>();
   /** Time of the last fetch that succeeded, monotonic. */
   #asked = performance.now();
 
@@ -152,7 +157,7 @@ export class Pools {
     if (message.re.length > 0) return this.#ofThread(tip, one);
     if (message.steers !== undefined) {
       const about = await this.#facts.claimsOf({ actor, channel, relPath: message.steers });
-      if (about !== undefined && about.end === undefined)
+      if (about !== undefined && about.end === undefined && !this.leases.hasEnded(about.claim.run))
         return this.#isMine(about) ? 'here' : 'elsewhere';
     }
     const right = await this.#facts.rightTo(one);
@@ -192,14 +197,13 @@ export class Pools {
     return hosts.length === 0 || hosts.includes(this.#facts.host) ? 'here' : 'elsewhere';
   }
 
-  /** Whether a claim is of this start, or of one before it on this machine, which is dead. */
+  /**
+   * Whether a claim is of this start, or of one before it on this machine, which is dead; one whose end is on its way
+   * is not any more.
+   */
   #isMine({ claim, end }: Claims): boolean {
-    if (end !== undefined) return false;
-    return this.#isOfThisStart(claim.run) || this.#earlier.has(claim.run);
-  }
-
-  #isOfThisStart(run: string): boolean {
-    return run.startsWith(`${this.#start}.`);
+    if (end !== undefined || this.leases.hasEnded(claim.run)) return false;
+    return claim.run.startsWith(`${this.#start}.`) || this.#earlier.has(claim.run);
   }
 
   #isFree(key: string, claims: Claims, { isByHand }: { isByHand: boolean }): boolean {
@@ -296,12 +300,19 @@ export class Pools {
     const isMine = before !== undefined && this.#isMine(before);
     if (before !== undefined && !isMine && !this.#isFree(claimFolder(of), before, { isByHand }))
       return { isOver: before.end !== undefined };
-    // A push whose end was not known here has succeeded.
-    if (isMine && this.#isOfThisStart(before.claim.run))
-      return this.leases.begin(of, before, this.leases.clocks(), abandon);
+    const unseen = this.#unseen.get(claimFolder(of));
+    // A push whose end was not known here has succeeded. Any other claim of this start has lost its lease.
+    if (isMine && before.claim.run === unseen?.run) {
+      this.#unseen.delete(claimFolder(of));
+      return this.leases.begin(of, before, unseen, abandon);
+    }
     const wait = Math.min(1, running / BUSY) * LONGEST_WAIT_MS * this.#parts.app.random();
-    if (!isMine) await sleep(wait);
-    return this.#take(of, before, abandon);
+    const taking = sleep(isMine ? 0 : wait).then(() => this.#take(of, before, abandon));
+    this.#taking.set(
+      claimFolder(of),
+      taking.catch(() => undefined),
+    );
+    return taking.finally(() => this.#taking.delete(claimFolder(of)));
   }
 
   /** Pushes the next claim of a message; git decides who is first. */
@@ -318,10 +329,12 @@ export class Pools {
     const id = app.newId();
     const clocks = this.leases.clocks();
     await this.#records.own.put({ id: key, actor, channel, relPath: message, run });
+    this.#unseen.set(key, { run, ...clocks });
     queue.put({ id, commits: [commit] });
     const outcome = await publisher.publish(id).finally(() => queue.remove(id));
     const now = await this.#facts.claimsNow(of);
     if (now?.claim.run === run && now.end === undefined) {
+      this.#unseen.delete(key);
       app.log('claimed', { actor, channel, message, n });
       return this.leases.begin(of, now, clocks, abandon);
     }
@@ -365,21 +378,29 @@ export class Pools {
     if (message.re.length > 0 || !this.#facts.mayConcern(actor, message)) return undefined;
     const right = await this.#facts.rightTo(one);
     if (right !== 'contested') return right === 'free' ? undefined : 'elsewhere';
-    const ending = { end: 'cancelled' as const };
+    // A claim on its way would have the notice left out.
+    await this.#taking.get(claimFolder(one));
     const own = this.leases.get(one);
-    if (own !== undefined) return this.leases.closing([own], () => ending);
+    if (own !== undefined) return this.leases.closing([own], () => CANCELLED);
     const before = await this.#facts.claimsOf(one);
     const isTheirs = before !== undefined && !this.#isMine(before);
     if (isTheirs && !this.#isFree(claimFolder(one), before, { isByHand: false }))
       return 'elsewhere';
     const { commit, claim } = this.#next(one, before);
     const { requires = [], files, at } = commit;
-    return { requires, files: [...files, endingFile(claim, ending, at)] };
+    return { requires, files: [...files, endingFile(claim, CANCELLED, at)] };
+  }
+
+  /** Notes that the notice of a cancelled message, which ends its claim, is on record: its run need not end it. */
+  async cancelled(one: Claimed): Promise<void> {
+    const own = this.leases.get(one);
+    if (own !== undefined) await this.leases.over([own], () => CANCELLED);
   }
 
   #drop(key: string): void {
     this.#facts.drop(key);
     this.#notBefore.delete(key);
+    this.#unseen.delete(key);
     if (this.#watched.delete(key)) void this.#records.watches.remove(key).catch(() => undefined);
   }
 
