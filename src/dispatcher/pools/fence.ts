@@ -1,9 +1,12 @@
+import type { Claims } from '../../bus/claims.ts';
 import {
   beatFile,
   claimFile,
   endFile,
   formatBeat,
+  formatClaim,
   formatEnd,
+  type Claim,
   type Claimed,
   type ClaimEnding,
 } from '../../protocol/claim.ts';
@@ -78,6 +81,35 @@ export function claimCommit(
     files: [...files],
     requires,
     optional: true,
+  };
+}
+
+/**
+ * Makes the commit of the next claim of a message, which is made only on what was seen of the one before.
+ *
+ * @param by the host, the run's name, the lease in milliseconds, and the time as ISO 8601 in UTC
+ */
+export function nextClaim(
+  { actor, channel, relPath }: Claimed,
+  before: Claims | undefined,
+  by: Claim,
+): { commit: Commit; claim: OwnClaim } {
+  const { host, run, at } = by;
+  const of = { actor, channel, relPath };
+  const n = (before?.n ?? 0) + 1;
+  const requires: Requirement[] = [{ path: claimFile(of, n), oid: null }];
+  if (before !== undefined)
+    requires.push(
+      { path: claimFile(of, n - 1), oid: before.oids.at(-1) ?? null },
+      { path: beatFile(of, n - 1), oid: before.beatOid },
+      { path: endFile(of, n - 1), oid: before.endOid },
+    );
+  const files = [{ path: claimFile(of, n), content: formatClaim(by) }];
+  const subject = `${host} takes a message for ${actor}`;
+  const { attempts = 0, oids = [] } = before ?? {};
+  return {
+    commit: claimCommit(host, at, subject, { requires, files }),
+    claim: { ...of, host, n, oids, run, attempts },
   };
 }
 

@@ -9,20 +9,19 @@ import {
   claimFile,
   claimFolder,
   endFile,
-  formatClaim,
   formatEnd,
+  type Claim,
   type Claimed,
 } from '../../protocol/claim.ts';
 import { placeOfRef } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
-import type { Commit, Requirement } from '../../protocol/outgoing.ts';
 import { ClaimRecords, type WatchRow } from '../../state/claims.ts';
 import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Scan } from '../intake/scan.ts';
 import type { ClaimQueue } from './claim-queue.ts';
 import { abandonedLetter } from '../run/letters.ts';
-import { claimCommit, endingFile, type Ending, type OwnClaim } from './fence.ts';
+import { endingFile, nextClaim, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
 
@@ -324,7 +323,7 @@ export class Pools {
     const { app, queue, publisher } = this.#parts;
     const { actor, channel, relPath: message } = of;
     const key = claimFolder(of);
-    const { commit, claim } = this.#next(of, before);
+    const { commit, claim } = nextClaim(of, before, this.#byNow());
     const { run, n } = claim;
     const id = app.newId();
     const clocks = this.leases.clocks();
@@ -345,31 +344,6 @@ export class Pools {
     return { isOver: now?.end !== undefined && now.end.end !== 'released' };
   }
 
-  /** Makes the commit of the next claim of a message. */
-  #next(of: Claimed, before: Claims | undefined): { commit: Commit; claim: OwnClaim } {
-    const { app } = this.#parts;
-    const { host } = this.#facts;
-    const { actor, channel, relPath } = of;
-    const n = (before?.n ?? 0) + 1;
-    const at = app.now().toISOString();
-    const run = `${this.#start}.${app.newId()}`;
-    const requires: Requirement[] = [{ path: claimFile(of, n), oid: null }];
-    if (before !== undefined)
-      requires.push(
-        { path: claimFile(of, n - 1), oid: before.oids.at(-1) ?? null },
-        { path: beatFile(of, n - 1), oid: before.beatOid },
-        { path: endFile(of, n - 1), oid: before.endOid },
-      );
-    const content = formatClaim({ host, run, lease: this.#parts.lease(), at });
-    const files = [{ path: claimFile(of, n), content }];
-    const subject = `${host} takes a message for ${actor}`;
-    const { attempts = 0, oids = [] } = before ?? {};
-    return {
-      commit: claimCommit(host, at, subject, { requires, files }),
-      claim: { actor, channel, relPath, host, n, oids, run, attempts },
-    };
-  }
-
   /**
    * Returns what the notice of a cancelled message adds, so that of all hosts one writes it; undefined where each does.
    */
@@ -386,7 +360,7 @@ export class Pools {
     const isTheirs = before !== undefined && !this.#isMine(before);
     if (isTheirs && !this.#isFree(claimFolder(one), before, { isByHand: false }))
       return 'elsewhere';
-    const { commit, claim } = this.#next(one, before);
+    const { commit, claim } = nextClaim(one, before, this.#byNow());
     const { requires = [], files, at } = commit;
     return { requires, files: [...files, endingFile(claim, CANCELLED, at)] };
   }
@@ -395,6 +369,12 @@ export class Pools {
   async cancelled(one: Claimed): Promise<void> {
     const own = this.leases.get(one);
     if (own !== undefined) await this.leases.over([own], () => CANCELLED);
+  }
+
+  #byNow(): Claim {
+    const { app, lease } = this.#parts;
+    const run = `${this.#start}.${app.newId()}`;
+    return { host: this.#facts.host, run, lease: lease(), at: app.now().toISOString() };
   }
 
   #drop(key: string): void {
