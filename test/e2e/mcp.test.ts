@@ -258,7 +258,7 @@ describe('a client', () => {
       [
         'send',
         { to: 'tester' },
-        /^send: body: .*; it takes to, body, channel, tier, new, anyway, options, schema, now, about$/,
+        /^send: body: .*; it takes to, body, channel, tier, new, anyway, options, schema, one, now, about$/,
       ],
       [
         'send',
