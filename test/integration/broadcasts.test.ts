@@ -19,7 +19,7 @@ async function add(host: Host, name: string): Promise<void> {
 
 it('a message to everybody reaches the actors that were declared when it was written', async () => {
   const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo done' });
+  const front = await bus.host('front', { helper: 'echo done' });
   await front.send('all', 'one');
   await front.send('later', 'by name', '--anyway');
   await add(front, 'later');
@@ -29,21 +29,21 @@ it('a message to everybody reaches the actors that were declared when it was wri
   expect(answers(bus)).toEqual([
     'later@front: by name',
     'later@front: two',
-    'worker@front: one',
-    'worker@front: two',
+    'helper@front: one',
+    'helper@front: two',
   ]);
 });
 
 it('a machine that joins later runs no broadcast from before it', async () => {
   const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo done' });
+  const front = await bus.host('front', { helper: 'echo done' });
   await front.once();
   await front.send('all', 'one');
-  const back = await bus.host('back', { worker: 'echo done' });
+  const back = await bus.host('back', { helper: 'echo done' });
   await back.once();
   expect(answers(bus)).toEqual([]);
   await front.send('all', 'two');
   await back.once();
   await front.once();
-  expect(answers(bus)).toEqual(['worker@back: two', 'worker@front: one', 'worker@front: two']);
+  expect(answers(bus)).toEqual(['helper@back: two', 'helper@front: one', 'helper@front: two']);
 });

@@ -84,6 +84,12 @@ export class PoolFacts {
     return isFirst;
   }
 
+  /** Whether any of some hosts still serves an actor. */
+  async #isServedBy(actor: string, hosts: readonly string[]): Promise<boolean> {
+    const now = await contendersAt(this.#app.transport, this.tip, actor, { isOne: true });
+    return now?.some((host) => hosts.includes(host)) === true;
+  }
+
   /** Returns the hosts that contend for a message that comes now. */
   async #contendersAtTip({ actor, message }: PoolMail): Promise<string[] | null> {
     const isOne = message.one === true || this.#kept.has(actor);
@@ -139,6 +145,8 @@ export class PoolFacts {
     if (contenders === undefined) {
       const isOne = message.one === true || this.#kept.has(actor);
       contenders = (await contendersFor(this.#app.transport, this.tip, of, { isOne })) ?? null;
+      // An actor that was moved takes its mail along.
+      if (contenders !== null && !(await this.#isServedBy(actor, contenders))) contenders = [];
       this.#contenders.set(key, contenders);
     }
     if (contenders === null) return 'free';
