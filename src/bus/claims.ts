@@ -120,22 +120,60 @@ export async function isPool(
   return false;
 }
 
+/** Number of paths that one git process looks for. */
+const AT_A_TIME = 500;
+
 /**
- * Returns the hosts that contend for a message by the tree of the commit that added it (pools.md): later changes
- * count for later messages, so all hosts find the same. It runs git once.
+ * Finds the commits that added messages. It runs git once for each {@link AT_A_TIME} of them.
  *
- * @param options as for {@link contendersAt}, whose result it returns
+ * @returns by path; of a message that was added again, the newest one
+ */
+async function addedBy(
+  transport: Transport,
+  tip: string,
+  paths: readonly string[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let at = 0; at < paths.length; at += AT_A_TIME) {
+    const some = paths.slice(at, at + AT_A_TIME);
+    const find = ['log', '--diff-filter=A', '--no-renames', '--name-only', '--format=:%H', tip];
+    let commit = '';
+    for (const line of (await transport.git([...find, '--', ...some])).split('\n'))
+      if (line.startsWith(':')) commit = line.slice(1);
+      else if (line !== '' && !found.has(line)) found.set(line, commit);
+  }
+  return found;
+}
+
+/** A message as far as it says who takes it. */
+interface Contended extends Claimed {
+  /** Whether the message itself asks for one host. */
+  isOne: boolean;
+}
+
+/**
+ * Returns the hosts that contend for messages by the trees of the commits that added them (pools.md): later changes
+ * count for later messages, so all hosts find the same.
+ *
+ * @returns in the order of the messages, as {@link contendersAt} does
  */
 export async function contendersFor(
   transport: Transport,
   tip: string,
-  { channel, relPath, actor }: Claimed,
-  options: { isOne: boolean },
-): Promise<string[] | undefined> {
-  const path = messageFile(channel, relPath);
-  const find = ['log', '--diff-filter=A', '--format=%H', '-1', tip, '--', path];
-  const added = await transport.git(find);
-  return contendersAt(transport, added === '' ? tip : added, actor, options);
+  messages: readonly Contended[],
+): Promise<(string[] | undefined)[]> {
+  const pathOf = ({ channel, relPath }: Claimed): string => messageFile(channel, relPath);
+  const added = await addedBy(transport, tip, messages.map(pathOf));
+  const known = new Map<string, Promise<string[] | undefined>>();
+  return Promise.all(
+    messages.map((one) => {
+      const commit = added.get(pathOf(one)) ?? tip;
+      const key = `${commit} ${one.actor} ${String(one.isOne)}`;
+      const found = known.get(key) ?? contendersAt(transport, commit, one.actor, one);
+      known.set(key, found);
+      return found;
+    }),
+  );
 }
 
 /**

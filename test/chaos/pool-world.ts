@@ -10,7 +10,7 @@ import { waitingIn } from './doomed-process.ts';
 import { Machine } from './world.ts';
 
 /** The lease of all claims, in milliseconds; much more than a run and its push take on a busy machine. */
-export const LEASE_MS = Number(process.env['CHAOS_LEASE_MS'] ?? '30000');
+const LEASE_MS = Number(process.env['CHAOS_LEASE_MS'] ?? '30000');
 const POOL = '---\nname: pool\ndescription: works\nserve: one\n---\n\nWork.\n';
 const QUIET_TICKS = 5;
 const PATIENCE_MS = 180_000;

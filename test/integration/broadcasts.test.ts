@@ -27,10 +27,10 @@ it('a message to everybody reaches the actors that were declared when it was wri
   await front.once();
   await front.once();
   expect(answers(bus)).toEqual([
-    'later@front: by name',
-    'later@front: two',
     'helper@front: one',
     'helper@front: two',
+    'later@front: by name',
+    'later@front: two',
   ]);
 });
 

@@ -5,6 +5,7 @@ import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { claimLeaseOf } from '../../bus/claims.ts';
 import { ClaimQueue } from '../../dispatcher/pools/claim-queue.ts';
+import { abandonedLetter } from '../../dispatcher/run/letters.ts';
 import { Pools } from '../../dispatcher/pools/pools.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
 import { MissingParents } from '../../dispatcher/intake/missing-parents.ts';
@@ -87,7 +88,10 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const queue = new ClaimQueue(app.outbox);
   const publisher = publisherOf(context, deliveries, expected, log, { reporting, queue });
   const lease = (): number => claimLeaseOf(transport.defaults, context.env).ms;
-  const pools = new Pools({ app, publisher, queue, deliveries, lease });
+  const pools = new Pools({
+    ...{ app, publisher, queue, deliveries, lease },
+    abandoned: (delivery, claim) => abandonedLetter(app, delivery, claim),
+  });
   publisher.events.on('held', (entry) => {
     void pools.leases.heldBack(entry).catch(() => undefined);
   });

@@ -84,12 +84,8 @@ async function plainFinding(
       if (re.length > 0 || cause.length > 0) continue;
       if (!to.some((address) => address.name === actor && address.host === undefined)) continue;
       if (!one && !(await isPool(transport, tip, actor))) continue;
-      const contenders = await contendersFor(
-        transport,
-        tip,
-        { channel, relPath, actor },
-        { isOne: one },
-      );
+      const asked = { channel, relPath, actor, isOne: one };
+      const [contenders] = await contendersFor(transport, tip, [asked]);
       if ((contenders?.length ?? 0) > 1) plain.add(host);
     }
   }

@@ -8,6 +8,9 @@ import type { Delivery } from '../../protocol/mailbox.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Scan } from '../intake/scan.ts';
 
+/** Number of messages after which what was found out is forgotten, to be found out again. */
+const MOST_KNOWN = 50_000;
+
 /** A message with its place and its addressee here. */
 export type PoolMail = Pick<Delivery, 'actor' | 'channel' | 'relPath' | 'message'>;
 
@@ -65,7 +68,10 @@ export class PoolFacts {
       // Nothing was configured in between: what holds at the tip held when they were added.
       for (const one of scan?.deliveries ?? [])
         if (this.mayConcern(one.actor, one.message))
-          this.#contenders.set(claimFolder(one), await this.#contendersAtTip(one));
+          this.#contenders.set(
+            claimFolder(one),
+            await this.#contendersAtTip(one.actor, { isOne: this.#isOne(one) }),
+          );
       return isFirst;
     }
     this.#claims.clear();
@@ -86,13 +92,12 @@ export class PoolFacts {
 
   /** Whether any of some hosts still serves an actor. */
   async #isServedBy(actor: string, hosts: readonly string[]): Promise<boolean> {
-    const now = await contendersAt(this.#app.transport, this.tip, actor, { isOne: true });
+    const now = await this.#contendersAtTip(actor, { isOne: true });
     return now?.some((host) => hosts.includes(host)) === true;
   }
 
   /** Returns the hosts that contend for a message that comes now. */
-  async #contendersAtTip({ actor, message }: PoolMail): Promise<string[] | null> {
-    const isOne = message.one === true || this.#kept.has(actor);
+  async #contendersAtTip(actor: string, { isOne }: { isOne: boolean }): Promise<string[] | null> {
     const key = `${actor} ${String(isOne)}`;
     const known = this.#atTip.get(key);
     if (known !== undefined) return known;
@@ -101,9 +106,23 @@ export class PoolFacts {
     return found;
   }
 
-  /** Whether it takes a look into history to know who contends for a message. */
-  isUnknown(of: Claimed): boolean {
-    return !this.#contenders.has(claimFolder(of));
+  /** Finds out who contends for messages that came before this start, or beside a change of configuration. */
+  async learn(messages: readonly PoolMail[]): Promise<void> {
+    if (this.#contenders.size > MOST_KNOWN) this.#contenders.clear();
+    const unknown = messages
+      .filter((one) => !this.#contenders.has(claimFolder(one)))
+      .map(({ actor, channel, relPath, message }) => {
+        const isOne = this.#isOne({ actor, message });
+        return { actor, channel, relPath, isOne };
+      });
+    if (unknown.length === 0) return;
+    const found = await contendersFor(this.#app.transport, this.tip, unknown);
+    for (const [index, one] of unknown.entries()) {
+      const contenders = found[index] ?? null;
+      // An actor that was moved takes its mail along.
+      const isLeft = contenders !== null && !(await this.#isServedBy(one.actor, contenders));
+      this.#contenders.set(claimFolder(one), isLeft ? [] : contenders);
+    }
   }
 
   #forget(path: string): void {
@@ -120,6 +139,17 @@ export class PoolFacts {
   /** Whether a job without mail of its own may belong to a claim. */
   mayBelong(actor: string): boolean {
     return this.#suspects.has(actor) || this.#hasClaims;
+  }
+
+  /** Whether a message goes to one host, whatever its actor's profile says. */
+  #isOne({ actor, message }: Pick<PoolMail, 'actor' | 'message'>): boolean {
+    return message.one === true || this.#kept.has(actor);
+  }
+
+  /** Whether a message is known to need no claim. */
+  isFree(of: Claimed): boolean {
+    const contenders = this.#contenders.get(claimFolder(of));
+    return contenders === null || contenders?.length === 1;
   }
 
   /** Whether several hosts contend for a message, by what was found out before. */
@@ -141,14 +171,8 @@ export class PoolFacts {
     if (message.to.some((to) => to.name === actor && to.host !== undefined)) return 'free';
     const of = { actor, channel, relPath };
     const key = claimFolder(of);
-    let contenders = this.#contenders.get(key);
-    if (contenders === undefined) {
-      const isOne = message.one === true || this.#kept.has(actor);
-      contenders = (await contendersFor(this.#app.transport, this.tip, of, { isOne })) ?? null;
-      // An actor that was moved takes its mail along.
-      if (contenders !== null && !(await this.#isServedBy(actor, contenders))) contenders = [];
-      this.#contenders.set(key, contenders);
-    }
+    if (!this.#contenders.has(key)) await this.learn([{ actor, channel, relPath, message }]);
+    const contenders = this.#contenders.get(key) ?? null;
     if (contenders === null) return 'free';
     if (contenders.length > 0 && !contenders.includes(this.host)) return 'elsewhere';
     return contenders.length === 1 ? 'free' : 'contested';

@@ -16,11 +16,10 @@ import {
 import { placeOfRef } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
 import { ClaimRecords, type WatchRow } from '../../state/claims.ts';
-import type { ClaimStep } from '../../state/dead-letters.ts';
+import type { ClaimStep, DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Scan } from '../intake/scan.ts';
 import type { ClaimQueue } from './claim-queue.ts';
-import { abandonedLetter } from '../run/letters.ts';
 import { endingFile, nextClaim, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
@@ -31,8 +30,6 @@ const LONGEST_WAIT_MS = 400;
 const RETRY_MS = 5000;
 /** The longest time for which a released message is put off, whatever its end says. */
 const LONGEST_PUT_OFF_MS = 3_600_000;
-/** The most messages of which history is asked at a time; the others are looked at next time. */
-const MOST_LOOKED = 100;
 /** Number of own runs at which this host waits the longest. */
 const BUSY = 4;
 const CANCELLED: Ending = { end: 'cancelled' };
@@ -69,6 +66,11 @@ interface PoolsApp {
   deliveries: Pick<Deliveries, 'settle'>;
   /** Milliseconds. */
   lease: () => number;
+  /** Makes the letter of a message whose host is gone. */
+  abandoned: (
+    delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
+    claim: Pick<Claim, 'host' | 'at'>,
+  ) => DeadLetter;
 }
 
 /**
@@ -136,9 +138,8 @@ export class Pools {
       this.#facts.mayConcern(actor, message);
     if (!messages.some(mayConcern)) return messages;
     const found: Delivery[] = [];
-    let looked = 0;
+    await this.#facts.learn(messages.filter(mayConcern));
     for (const one of messages) {
-      if (mayConcern(one) && this.#facts.isUnknown(one) && looked++ >= MOST_LOOKED) continue;
       const judged = mayConcern(one) ? await this.#judge(tip, one) : 'here';
       if (judged === 'here') found.push(one);
       if (judged === 'elsewhere') {
@@ -235,7 +236,7 @@ export class Pools {
     const { actor, channel, relPath } = one;
     const of = { actor, channel, relPath };
     const at = app.now().toISOString();
-    const letter = abandonedLetter(app, { actor, channel, messages: [relPath] }, claim);
+    const letter = this.#parts.abandoned({ actor, channel, messages: [relPath] }, claim);
     const requires = [
       { path: claimFile(of, n), oid: oids.at(-1) ?? null },
       { path: beatFile(of, n), oid: beatOid },
@@ -255,9 +256,12 @@ export class Pools {
    */
   async claim(job: Claiming, running: number, isByHand: boolean): Promise<Won> {
     const { actor, channel, messages } = job;
+    const claims: OwnClaim[] = [];
+    const { questions = [] } = job;
+    const isFree = (relPath: string): boolean => this.#facts.isFree({ actor, channel, relPath });
     const isContested = (relPath: string): boolean =>
       this.#facts.isContested({ actor, channel, relPath });
-    const claims: OwnClaim[] = [];
+    if (questions.length === 0 && messages.every(isFree)) return { ok: true, claims };
     if (!this.#facts.mayBelong(actor) && !messages.some(isContested)) return { ok: true, claims };
     for (const of of await this.#toClaim(job)) {
       const won = await this.#claimOne(of, running, isByHand, job.abandon);
