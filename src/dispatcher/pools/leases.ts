@@ -119,14 +119,18 @@ export class Leases {
     return { requires: fenceOf(claims), files };
   }
 
-  /** Publishes the ends of claims alone, where nothing else is published with them; durable on return. */
-  async end(claims: readonly OwnClaim[], endingOf: EndingOf): Promise<void> {
+  /**
+   * Publishes the ends of claims alone, where nothing else is published with them; durable on return.
+   *
+   * @returns the push, wrapped in an object, as `await` would wait for it
+   */
+  async end(claims: readonly OwnClaim[], endingOf: EndingOf): Promise<{ push?: Promise<void> }> {
     const own = claims.filter((claim) => this.get(claim)?.run === claim.run);
     const [first] = own;
-    if (first === undefined) return;
+    if (first === undefined) return {};
     const push = await this.#put(first.host, `${first.host} is done`, this.closing(own, endingOf));
     await this.over(own, endingOf);
-    void push();
+    return { push: push() };
   }
 
   /** Puts a commit of claims' files into the outbox; returns the function that publishes it. */

@@ -44,6 +44,21 @@ export async function recordRun(
   outcome: JobResult,
   letter: DeadLetter | undefined,
 ): Promise<Recorded> {
+  const pushes: Promise<void>[] = [];
+  const recorded = await recordOutcome(engine, job, outcome, letter, pushes);
+  const { push } = recorded;
+  if (pushes.length === 0) return recorded;
+  return { ...recorded, push: Promise.all([push, ...pushes]).then(() => undefined) };
+}
+
+/** @param pushes receives those of claims' ends */
+async function recordOutcome(
+  engine: Engine,
+  job: Job,
+  outcome: JobResult,
+  letter: DeadLetter | undefined,
+  pushes: Promise<void>[],
+): Promise<Recorded> {
   const { actor, channel, messages } = job;
   const { mailboxes } = engine.deliveries;
   const facts = { id: job.id, actor, channel, tier: job.tier.name, messages };
@@ -61,7 +76,8 @@ export async function recordRun(
   const claims = job.claims ?? [];
   /** Ends the claims of the job alone; before its record, as a crash in between repeats both. */
   const release = async (ending: Ending | 'waits'): Promise<void> => {
-    await engine.pools.leases.end(claims, () => ending).catch(noted);
+    const done = await engine.pools.leases.end(claims, () => ending).catch(noted);
+    if (done?.push !== undefined) pushes.push(done.push);
   };
   const settled = (): Promise<void> => engine.deliveries.settle(actor, channel, messages);
   // Nothing ran, so nothing of it is stored.
