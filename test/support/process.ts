@@ -21,8 +21,9 @@ export class Program {
       env: { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    this.child.stdout?.on('data', (chunk: Buffer) => (this.out += chunk.toString()));
-    this.child.stderr?.on('data', (chunk: Buffer) => (this.err += chunk.toString()));
+    // A character may come in two chunks.
+    this.child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (this.out += chunk));
+    this.child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.err += chunk));
     onTestFinished(async () => {
       if (this.running) {
         const gone = once(this.child, 'exit');

@@ -56,7 +56,7 @@ function run(call: Call): Promise<number> {
         isTold = true;
         if (seen.kind !== 'waits') io.out(isJson ? json(seen) : view.text(seen));
         else if (seen.dispatcher) note(call, `nothing runs; ${waitingFor(seen.next)}`);
-        else note(call, noDispatcher(`, so ${seen.next} waits`));
+        else note(call, noDispatcher(`; ${waitingFor(seen.next)}`));
       }
     } finally {
       clearTimeout(after);
