@@ -14,32 +14,39 @@ const ONLY = process.env['CHAOS_ONLY']?.split(',');
 
 beforeAll(buildDoomed);
 
-it(`${String(HOSTS)} machines that share a pool answer each task once, whatever befalls them (seed ${String(SEED)})`, async () => {
-  const random = new Random(SEED);
-  const world = new PoolWorld(random);
-  await world.open(HOSTS);
-  const names = Object.keys(POOL_FAULTS).filter((name) => ONLY?.includes(name) ?? true);
-  for (let fault = 0; fault < Math.max(1, FAULTS); fault++) {
-    for (let sent = 0; sent < TASKS / Math.max(1, FAULTS); sent++) await world.send();
-    if (FAULTS === 0) break;
-    await sleep(random.between(0, 1500));
-    await POOL_FAULTS[random.pick(names)]?.(world);
-  }
-  const restless = await world.settle();
-  const problems = world.judge();
-  const runs = world.runs.length;
-  const faults = world.faults.map(({ name, of }) =>
-    of.length > 1 ? name : `${name} ${of.join()}`,
-  );
-  const events = ['claimed', 'claim_lost'].map(
-    (name) =>
-      `${String(world.machines.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0))} ${name}`,
-  );
-  process.stdout.write(
-    `${String(world.tasks.length)} tasks, ${String(runs)} runs, ${events.join(', ')}; ${faults.join(', ')}\n${problems.join('\n')}\n${restless ?? ''}\n`,
-  );
-  if (process.env['CHAOS_KEEP'] !== undefined) world.keep(process.env['CHAOS_KEEP']);
-  expect(restless).toBeUndefined();
-  expect(problems).toEqual([]);
-  expect(world.machines.flatMap(({ ends }) => ends)).toEqual([]);
-}, 900_000);
+// It takes minutes, and has not yet run beside other tests: npm run test:chaos -- --pools <faults> starts it.
+const isAsked = process.env['CHAOS_POOL_FAULTS'] !== undefined;
+
+it.runIf(isAsked)(
+  `${String(HOSTS)} machines that share a pool answer each task once, whatever befalls them (seed ${String(SEED)})`,
+  async () => {
+    const random = new Random(SEED);
+    const world = new PoolWorld(random);
+    await world.open(HOSTS);
+    const names = Object.keys(POOL_FAULTS).filter((name) => ONLY?.includes(name) ?? true);
+    for (let fault = 0; fault < Math.max(1, FAULTS); fault++) {
+      for (let sent = 0; sent < TASKS / Math.max(1, FAULTS); sent++) await world.send();
+      if (FAULTS === 0) break;
+      await sleep(random.between(0, 1500));
+      await POOL_FAULTS[random.pick(names)]?.(world);
+    }
+    const restless = await world.settle();
+    const problems = world.judge();
+    const runs = world.runs.length;
+    const faults = world.faults.map(({ name, of }) =>
+      of.length > 1 ? name : `${name} ${of.join()}`,
+    );
+    const events = ['claimed', 'claim_lost'].map(
+      (name) =>
+        `${String(world.machines.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0))} ${name}`,
+    );
+    process.stdout.write(
+      `${String(world.tasks.length)} tasks, ${String(runs)} runs, ${events.join(', ')}; ${faults.join(', ')}\n${problems.join('\n')}\n${restless ?? ''}\n`,
+    );
+    if (process.env['CHAOS_KEEP'] !== undefined) world.keep(process.env['CHAOS_KEEP']);
+    expect(restless).toBeUndefined();
+    expect(problems).toEqual([]);
+    expect(world.machines.flatMap(({ ends }) => ends)).toEqual([]);
+  },
+  900_000,
+);
