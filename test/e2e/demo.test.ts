@@ -16,7 +16,7 @@ it('the demo answers, and leaves nothing below HOME', { tags: 'long' }, async ()
   const { stdout } = await promisify(execFile)(process.execPath, [bin, 'demo'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, HOME: home, TMPDIR: tmp },
-    timeout: 120_000,
+    timeout: 200_000,
   });
   expect(stdout).toContain('concierge answers operator');
   expect(readdirSync(home, { recursive: true })).toEqual([]);

@@ -72,7 +72,7 @@ it('a thread that is too deep for a fallback waits for the tier that was asked f
   host.start();
   const letters = async (): Promise<unknown[]> =>
     JSON.parse((await host.run('dlq', '--json')).out) as unknown[];
-  await expect.poll(async () => (await letters()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await letters()).length, { timeout: 120_000 }).toBe(1);
   expect(await letters()).toMatchObject([{ state: 'parked', tier: 'cheap', tier_asked: 'large' }]);
 });
 

@@ -176,7 +176,7 @@ it('when the budget of a tier is spent, the next one takes the mail, and nobody 
   const running = host.start();
   await host.send('lead', 'task 3');
   await running.saw('parked', ({ tier }) => tier === 'small');
-  await expect.poll(() => told().length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => told().length, { timeout: 120_000 }).toBe(1);
   expect(machine.answers).toHaveLength(3);
   await host.run('resume', '--for', 'lead');
   await running.saw('dispatch_done');

@@ -90,7 +90,7 @@ class Talk {
       const before = this.terminal.output.length;
       this.terminal.pty.write(Buffer.from(key));
       this.#keys += 1;
-      await expect.poll(() => this.terminal.output.length, { timeout: 20_000 }).not.toBe(before);
+      await expect.poll(() => this.terminal.output.length, { timeout: 120_000 }).not.toBe(before);
     }
   }
 

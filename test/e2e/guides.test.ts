@@ -20,7 +20,7 @@ import { until } from '../support/wait.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const REMOTE = 'git@example.com:team/bus.git';
-const PATIENCE = { timeout: 240_000 };
+const PATIENCE = { timeout: 480_000 };
 
 /** The shell blocks of a guide, in order. */
 function blocks(guide: string): string[] {

@@ -74,7 +74,7 @@ it('says that the folder is gone in which it was started', () => {
   const ran = spawnSync('sh', ['-c', script, process.execPath, bin], {
     cwd: scratch(),
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 200_000,
   });
   const message =
     'the folder in which it was started is gone; change into another one, such as: cd ~';
@@ -94,7 +94,7 @@ it.skipIf(!existsSync('/dev/full'))(
         cwd: host.dir,
         env: { ...process.env, ...host.env },
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: 200_000,
       });
       expect([ran.status, ran.stderr]).toEqual([
         1,
@@ -116,7 +116,7 @@ it.skipIf(!existsSync('/dev/full'))(
     const ran = spawnSync('sh', ['-c', script, process.execPath, resolve('bin/crosstalk.js')], {
       cwd: host.dir,
       env: { ...process.env, ...host.env },
-      timeout: 60_000,
+      timeout: 200_000,
     });
     expect(ran.status).toBe(0);
     expect(host.bus.from('worker')).toHaveLength(1);

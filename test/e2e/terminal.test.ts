@@ -97,7 +97,7 @@ it('Ctrl-C on a dispatcher says what it waits for', { tags: 'long' }, async () =
   const argv = ['dispatch', '--host', 'front', '--grace', '600'];
   const session = await OnTerminal.start({ dir: host.dir, env: host.env }, ...argv);
   await session.wrote('worker runs (quick) on 1 message(s)\r\n');
-  await expect.poll(() => session.text.match(/worker runs/g)?.length, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => session.text.match(/worker runs/g)?.length, { timeout: 200_000 }).toBe(2);
   session.pty.write(Buffer.from('\x03'));
   await session.wrote(
     'stops; 2 of worker (quick) may finish within 600 s, and what is ended then runs again at the next start; Ctrl-C again ends it now',

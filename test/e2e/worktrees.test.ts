@@ -341,13 +341,13 @@ it('the command before the first run runs once in a new copy, and one that fails
   const [answer] = machine.bus.from('dev');
   expect(answer?.message.body).toBe('prepared\nreadme\n');
   await host.run('reply', answer?.relPath ?? '', 'again');
-  await expect.poll(() => machine.bus.from('dev').length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => machine.bus.from('dev').length, { timeout: 120_000 }).toBe(2);
   expect(
     readFileSync(join(machine.bus.root, 'ran'), 'utf8').match(/ran/g)?.length,
   ).toBeLessThanOrEqual(3);
   const ran = readFileSync(join(machine.bus.root, 'ran'), 'utf8');
   await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'and again');
-  await expect.poll(() => machine.bus.from('dev').length, { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => machine.bus.from('dev').length, { timeout: 120_000 }).toBe(3);
   expect(readFileSync(join(machine.bus.root, 'ran'), 'utf8')).toBe(ran);
 });
 

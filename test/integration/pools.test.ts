@@ -41,7 +41,7 @@ it('one of two hosts takes each message of a pool, and no other runs it', async 
   expect(runs).toHaveLength(3);
   expect(claims(bus).filter((path) => path.endsWith('/1.end.md'))).toHaveLength(3);
   expect(claims(bus)).toHaveLength(6);
-}, 120_000);
+});
 
 it('without a pool nothing is claimed', async () => {
   const bus = new Bus();
@@ -54,7 +54,7 @@ it('without a pool nothing is claimed', async () => {
   await bee.once();
   expect(bus.from('tester')).toHaveLength(2);
   expect(claims(bus)).toEqual([]);
-}, 120_000);
+});
 
 /** Path of a claim of a message of `worker`. */
 function claimPath(host: Host, relPath: string, name: string): string {
@@ -75,7 +75,7 @@ it('a host that has died is succeeded after its lease', async () => {
   await running.stop();
   expect(answers(bus)).toEqual(['done']);
   expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
-}, 120_000);
+});
 
 it('a thread whose host is gone while it waits for others gets a notice, and can be begun anew', async () => {
   const [bus, ant, bee] = await pool();
@@ -101,7 +101,7 @@ it('a thread whose host is gone while it waits for others gets a notice, and can
       .map((one) => one.message.body.trim())
       .at(-1),
   ).toBe('done');
-}, 120_000);
+});
 
 it('a run that was overtaken is ended, and publishes nothing', async () => {
   const [bus, ant] = await pool('sleep 8; echo too late');
@@ -114,7 +114,7 @@ it('a run that was overtaken is ended, and publishes nothing', async () => {
   await running.stop();
   expect(answers(bus)).toEqual([]);
   expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.md']);
-}, 120_000);
+});
 
 it('a try that failed on one host may be made on another, and all of them count', async () => {
   const [bus, ant, bee] = await pool('exit 3');
@@ -140,7 +140,7 @@ it('a message that was taken back before anybody claimed it has one notice', asy
   await Promise.all([ant.once(), bee.once()]);
   expect(bus.from('worker')).toHaveLength(1);
   expect(claims(bus)).toEqual(['worker/1.end.md', 'worker/1.md']);
-}, 120_000);
+});
 
 it(
   'a claim whose lease could not be renewed is not gone on with, but made anew',
@@ -210,4 +210,4 @@ it('a message that is taken back while its claim is on its way, or its run goes 
   const notices = bus.from('worker').map(({ message }) => message.re);
   expect(notices.flat().sort()).toEqual([late, early].sort());
   expect(claims(bus).filter((path) => path.endsWith('.end.md'))).toHaveLength(2);
-}, 120_000);
+});

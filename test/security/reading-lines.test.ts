@@ -139,7 +139,7 @@ it(
     // Each line runs in a shell of its own, all of them by one process, and reads nothing but files.
     for (const shell of SHELLS) {
       for (const some of lines.slice(0, 150))
-        spawnSync(shell, ['-c', some], { cwd: dir, env, input: '', timeout: 20_000 });
+        spawnSync(shell, ['-c', some], { cwd: dir, env, input: '', timeout: 120_000 });
       expect(seen(dir)).toBe(before);
       expect(existsSync(started)).toBe(false);
     }

@@ -31,7 +31,7 @@ export function soon<T>(look: () => T | Promise<T>): ReturnType<typeof expect.po
 }
 
 /** For tests that load many pages, on a machine that may be busy. */
-export const SLOW = { timeout: 240_000 };
+export const SLOW = { timeout: 480_000 };
 
 /** One browser for the tests of a `describe`. */
 export class Browsing {

@@ -31,7 +31,7 @@ export interface World {
 export function exec(argv: readonly string[], env: NodeJS.ProcessEnv, cwd = '/'): Promise<Ran> {
   const [program = '', ...args] = argv;
   return new Promise((resolve) => {
-    const child = execFile(program, args, { env, cwd, timeout: 120_000 }, (error, out, err) => {
+    const child = execFile(program, args, { env, cwd, timeout: 200_000 }, (error, out, err) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, out, err: code === -1 ? `${err}${error?.message ?? ''}` : err });
     });

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<T>(
   what: string | (() => string),
   probe: () => T | undefined | false | Promise<T | undefined | false>,
-  limit = 120_000,
+  limit = 200_000,
 ): Promise<T> {
   const deadline = Date.now() + limit;
   for (;;) {
