@@ -263,7 +263,8 @@ describe('completion', () => {
   const lines = (out: string): string[] =>
     out.split(/[\r\n]+/).filter((line) => line.startsWith('<'));
   const ran = (shell: string, args: string[], input: string): string =>
-    spawnSync(shell, args, { input, env, cwd: host.dir, encoding: 'utf8', timeout: 200_000 }).stdout;
+    spawnSync(shell, args, { input, env, cwd: host.dir, encoding: 'utf8', timeout: 200_000 })
+      .stdout;
   const missing = (shell: string): boolean => spawnSync(shell, ['--version']).status !== 0;
 
   it('works in bash, for ct as for crosstalk', { tags: 'long' }, () => {
