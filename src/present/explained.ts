@@ -1,33 +1,50 @@
-import type { WebDelay, WebGate, WebTaken } from '../api/api.ts';
+import type { WebDelay, WebTaken } from '../api/api.ts';
 import { CANCELLED } from '../protocol/cancel.ts';
 import type { SessionKind } from '../protocol/files/tier-options.ts';
+import type { Steered } from '../protocol/talk.ts';
 import { takenWords } from './claims.ts';
-import { gateLine, joiningWords, parkedWords, permissionWords } from './holds.ts';
+import { type GatedMail, gateLine, joiningWords, parkedWords, permissionWords } from './holds.ts';
 
-/** Facts about a message for one actor, each on its own; of those that are paths, the relPaths of messages. */
-interface Facts {
+/** Facts about a message for one actor, each on its own, from this machine's point of view. */
+export interface Facts {
+  /** Whether it waits in this machine's outbox. */
   queued_here: boolean;
+  /** Whether it is on the bus: at the remote, or on the local branch in solo mode. */
   on_the_bus: boolean;
-  /** Aliases of hosts. */
-  seen_by: readonly string[];
+  /**
+   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their messages that names
+   * it in `re` or `cause`. Hosts do not report to each other which messages they have read.
+   */
+  seen_by: string[];
   running: boolean;
-  answered_by: readonly string[];
-  failed_in: readonly string[];
-  cancelled_in: readonly string[];
-  delegated_in: readonly string[];
+  /** Paths of the actor's messages that answer it; a word on the way to an answer is none. */
+  answered_by: string[];
+  /** Paths of the notices that it came to nothing. */
+  failed_in: string[];
+  /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
+  cancelled_in: string[];
+  /** Paths of the tasks that the actor delegated because of it. */
+  delegated_in: string[];
+  /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;
+  /**
+   * Reason why it waits on this machine although its actor could run: `max_runs_per_hour`, `rate_limited` and so on.
+   */
   parked: { reason: string; until: string } | null;
-  joining: { waits_for: readonly string[]; until: string } | null;
-  gated:
-    | (WebGate & {
-        actor: string;
-        ignored: readonly { relPath: string; decision: string; why: string }[];
-      })
-    | null;
-  permission: { relPath: string; approver: string; tool: string } | null;
+  /**
+   * Names for whose answers it waits, where its actor is woken once for all answers to a question (`wake: all`), and
+   * the latest time. It is one of these answers, or the question.
+   */
+  joining: { waits_for: string[]; until: string } | null;
+  /** The plan that its actor has made of it, and who decides on that. */
+  gated: GatedMail | null;
+  /** Question of the run for permission, with its addressee and its end. */
+  permission: { relPath: string; approver: string; tool: string; until: string } | null;
+  /** Since when it runs, or why it failed or waits, and until when. */
   delay: WebDelay | null;
+  /** Its dead letter on this machine, if any. */
   dead_letter: { id: string; state: string } | null;
-  /** Absent where no host has taken it. */
+  /** The host that has taken it; absent where no host needs to, and where none has. */
   taken?: WebTaken;
 }
 
@@ -61,14 +78,23 @@ export function factsLine(facts: Facts, actor: string, now: number): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Sessions in which a message was handled, or will be. */
-interface Sessions {
+/** Facts about the sessions in which a message was handled, or will be. */
+export interface SessionAbout {
+  /** Kind of the run that has answered it, as the answer states. */
   run?: SessionKind;
-  next?: { agent: string; tier: string; turns: number; kept?: true };
+  /** The session of this machine with which the next run in its thread goes on, if nothing has changed. */
+  next?: {
+    agent: string;
+    tier: string;
+    turns: number;
+    used: string;
+    /** Whether its process is pooled. */
+    kept?: true;
+  };
 }
 
 /** Words the sessions of a message, a line each. */
-export function sessionLines({ run, next }: Sessions): string[] {
+export function sessionLines({ run, next }: SessionAbout): string[] {
   const began = {
     fresh: 'its run began a session',
     resumed: 'its run went on with a session',
@@ -84,17 +110,26 @@ export function sessionLines({ run, next }: Sessions): string[] {
   ];
 }
 
-/** Outcome of a message for work under way. */
-interface Steering {
-  /** The question for that work. */
+/** Outcome of a message for work under way (warm.md, "Steering"). */
+export interface SteeringAbout {
+  /** The question for the work on which it is. */
   steers: string;
-  became: 'into' | 'again' | 'together' | 'own' | 'open' | 'ordinary';
+  /**
+   * `into`, `again`: it went into a run under way, which went on with it, or was ended and started again with both;
+   * `together`: a run had both from its start; `own`: it came too late, and was handled alone; `open`: no run has had
+   * it yet; `ordinary`: it is not such a message.
+   */
+  became: Steered['how'] | 'together' | 'own' | 'open' | 'ordinary';
+  /** The id of the run, for `into` and `again`. */
   run?: string;
+  /** The answer to it, if there is one. */
+  answer?: string;
+  /** Reason why it is an ordinary message. */
   why?: string;
 }
 
 /** Words the outcome of a message for work under way. */
-export function steeringLine({ steers, became, run = '', why = '' }: Steering): string {
+export function steeringLine({ steers, became, run = '', why = '' }: SteeringAbout): string {
   switch (became) {
     case 'into':
       return `for the work on ${steers}: it went into the run ${run} while that was under way`;

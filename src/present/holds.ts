@@ -1,8 +1,23 @@
 import type { WebDelay, WebGate } from '../api/api.ts';
 import { formatAddress, type Address } from '../protocol/address.ts';
+import type { IgnoredDecision } from '../protocol/decision/judge.ts';
 import { didYouMean } from '../protocol/text/nearest.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
 import { endsByItself, reasonInWords, someOf, withoutSequences } from '../protocol/text/words.ts';
+
+/** Mail of this machine that waits for somebody to decide on a plan. */
+export interface GatedMail extends WebGate {
+  actor: string;
+  tier: string;
+  channel: string;
+  messages: string[];
+  /** The id of the channel of the message with the plan. */
+  proposal_channel: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** Messages that state a decision and do not count, with the reason in words. */
+  ignored: (IgnoredDecision & { why: string })[];
+}
 
 /** Whether and why mail is held, and until when: `rate limited until …`. */
 export function holdWords({

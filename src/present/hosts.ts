@@ -86,3 +86,30 @@ export function hostRows(
   });
   return [[alias, `${last}; ${words}`], ...rows];
 }
+
+/** Facts that decide how soon this machine hears of others. */
+interface Latency {
+  /** Null where none runs; `interval` in seconds. */
+  dispatcher: {
+    interval: number;
+    slowed_by?: string | undefined;
+    bell?: { servers: string; failing?: { since: string; reason: string } | undefined } | undefined;
+  } | null;
+  origin: boolean;
+}
+
+/**
+ * Words how soon this machine hears of messages from other machines, and why, as the end of a line; empty where there
+ * is no other machine, or no dispatcher.
+ */
+export function latencyText({ dispatcher, origin }: Latency): string {
+  if (dispatcher === null || !origin) return '';
+  const { interval, slowed_by: slowedBy, bell } = dispatcher;
+  const why = slowedBy === undefined ? '' : `, as ${slowedBy}`;
+  const poll = `within ${String(Math.round(interval * 10) / 10)} s (it polls${why})`;
+  if (bell === undefined) return `hears of other machines ${poll}`;
+  if (bell.failing === undefined)
+    return `hears of other machines at once (bell at ${bell.servers})`;
+  const { since, reason } = bell.failing;
+  return `hears of other machines ${poll}; the bell is down since ${since}: ${escapeInvisible(reason)}`;
+}

@@ -5,7 +5,7 @@ import { Rhythm } from '../../src/dispatcher/alarm.ts';
 import { expectsMore } from '../../src/dispatcher/tick.ts';
 import { intervalFor as intervalOf } from '../../src/dispatcher/pace.ts';
 import { servingCount } from '../../src/actions/dispatching/run-parts.ts';
-import { latencyText } from '../../src/actions/health/latency.ts';
+import { latencyText } from '../../src/present/hosts.ts';
 import type { Heartbeat } from '../../src/state/heartbeat.ts';
 import { scratch } from '../support/bus.ts';
 

@@ -6,7 +6,7 @@ import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/holds.ts';
-import type { GatedMail } from '../state/delivery.ts';
+import type { GatedMail } from '../../present/holds.ts';
 import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { HeldSecret } from './held-secrets.ts';

@@ -1,26 +1,13 @@
 import type { WebDelay, WebGate, WebTaken } from '../../api/api.ts';
-import { whyIgnored, type IgnoredDecision } from '../../protocol/decision/judge.ts';
+import { whyIgnored } from '../../protocol/decision/judge.ts';
 import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
+import type { GatedMail } from '../../present/holds.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { Heartbeat, Joining } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Local, RunHere } from './local.ts';
-
-/** Mail of this machine that waits for somebody to decide on a plan. */
-export interface GatedMail extends WebGate {
-  actor: string;
-  tier: string;
-  channel: string;
-  messages: string[];
-  /** The id of the channel of the message with the plan. */
-  proposal_channel: string;
-  /** ISO 8601 UTC. */
-  since: string;
-  /** Messages that state a decision and do not count, with the reason in words. */
-  ignored: (IgnoredDecision & { why: string })[];
-}
 
 /** Returns a plan that waits at a gate, as faces show it. */
 export function gatedMail(gate: Gate): GatedMail {

@@ -7,7 +7,8 @@ import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-u
 import { openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
-import { factsOf, type Facts } from './facts.ts';
+import type { Facts, SessionAbout, SteeringAbout } from '../../present/explained.ts';
+import { factsOf } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { isPerson, servedBy } from '../lookup/people.ts';
 import { shownClaims } from '../lookup/taken.ts';
@@ -15,7 +16,7 @@ import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { readLocal } from '../state/local.ts';
-import { sessionIn, type SessionKind } from '../../protocol/files/tier-options.ts';
+import { sessionIn } from '../../protocol/files/tier-options.ts';
 import type { Located } from '../../protocol/message.ts';
 import { type MessageRef, placeOfRef } from '../../protocol/layout.ts';
 import { threadRoot } from '../../protocol/thread.ts';
@@ -134,21 +135,6 @@ async function isOnlyPerson(context: Context, tip: string, address: Address): Pr
   return (await isPerson(context, tip, address)) === true;
 }
 
-/** Facts about the sessions in which a message was handled, or will be. */
-interface SessionAbout {
-  /** Kind of the run that has answered it, as the answer states. */
-  run?: SessionKind;
-  /** The session of this machine with which the next run in its thread goes on, if nothing has changed. */
-  next?: {
-    agent: string;
-    tier: string;
-    turns: number;
-    used: string;
-    /** Whether its process is pooled. */
-    kept?: true;
-  };
-}
-
 /** @returns undefined where neither is known, as in a tier that keeps no sessions */
 async function sessionAbout(
   context: Context,
@@ -181,24 +167,6 @@ async function sessionAbout(
       },
     }),
   };
-}
-
-/** Outcome of a message for work under way (warm.md, "Steering"). */
-interface SteeringAbout {
-  /** The question for the work on which it is. */
-  steers: string;
-  /**
-   * `into`, `again`: it went into a run under way, which went on with it, or was ended and started again with both;
-   * `together`: a run had both from its start; `own`: it came too late, and was handled alone; `open`: no run has had
-   * it yet; `ordinary`: it is not such a message.
-   */
-  became: Steered['how'] | 'together' | 'own' | 'open' | 'ordinary';
-  /** The id of the run, for `into` and `again`. */
-  run?: string;
-  /** The answer to it, if there is one. */
-  answer?: string;
-  /** Reason why it is an ordinary message. */
-  why?: string;
 }
 
 /**

@@ -1,60 +1,16 @@
-import type { WebTaken } from '../../api/now.ts';
-import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { cursorOf } from '../../state/cursors.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
-import { deliveryOf, isElsewhere, stateOf, type GatedMail } from '../state/delivery.ts';
+import type { Facts } from '../../present/explained.ts';
+import { deliveryOf, isElsewhere, stateOf } from '../state/delivery.ts';
 import type { Local } from '../state/local.ts';
 import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { takenAt } from '../lookup/taken.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
-
-/** Facts about a message for one actor, each on its own, from this machine's point of view. */
-export interface Facts {
-  /** Whether it waits in this machine's outbox. */
-  queued_here: boolean;
-  /** Whether it is on the bus: at the remote, or on the local branch in solo mode. */
-  on_the_bus: boolean;
-  /**
-   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their messages that names
-   * it in `re` or `cause`. Hosts do not report to each other which messages they have read.
-   */
-  seen_by: string[];
-  running: boolean;
-  /** Paths of the actor's messages that answer it; a word on the way to an answer is none. */
-  answered_by: string[];
-  /** Paths of the notices that it came to nothing. */
-  failed_in: string[];
-  /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
-  cancelled_in: string[];
-  /** Paths of the tasks that the actor delegated because of it. */
-  delegated_in: string[];
-  /** Whether a run on this machine handled it and chose to give no answer. */
-  silent: boolean;
-  /**
-   * Reason why it waits on this machine although its actor could run: `max_runs_per_hour`, `rate_limited` and so on.
-   */
-  parked: { reason: string; until: string } | null;
-  /**
-   * Names for whose answers it waits, where its actor is woken once for all answers to a question (`wake: all`), and
-   * the latest time. It is one of these answers, or the question.
-   */
-  joining: { waits_for: string[]; until: string } | null;
-  /** The plan that its actor has made of it, and who decides on that. */
-  gated: GatedMail | null;
-  /** Question of the run for permission, with its addressee and its end. */
-  permission: Pick<OpenPermission, 'relPath' | 'approver' | 'tool' | 'until'> | null;
-  /** Since when it runs, or why it failed or waits, and until when. */
-  delay: WebDelay | null;
-  /** Its dead letter on this machine, if any. */
-  dead_letter: { id: string; state: string } | null;
-  /** The host that has taken it; absent where no host needs to, and where none has. */
-  taken?: WebTaken;
-}
 
 /**
  * Gathers the facts about a message.

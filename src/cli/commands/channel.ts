@@ -1,7 +1,6 @@
 import { countOf } from '../../protocol/text/words.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { createChannel, listChannels } from '../../actions/reading/channels.ts';
-import { archiveChannel } from '../../actions/reading/archive-channel.ts';
+import { archiveChannel, createChannel, listChannels } from '../../actions/reading/channels.ts';
 import { resolveFrom } from '../../actions/lookup/resolve.ts';
 import { channelJson } from '../../actions/shapes/as-json.ts';
 import type { Channel } from '../../protocol/files/channel.ts';

@@ -2,7 +2,6 @@ import { countOf } from '../../protocol/text/words.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/approval.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { type Status } from '../../actions/health/report.ts';
-import { latencyText } from '../../actions/health/latency.ts';
 import { status } from '../../actions/health/status.ts';
 import { writtenAt } from '../../protocol/layout.ts';
 import { resolveFrom } from '../../actions/lookup/resolve.ts';
@@ -14,7 +13,7 @@ import { EXIT } from '../command/io.ts';
 import { painter, table } from '../view/render.ts';
 import { ageOf, localTimes } from '../../present/times.ts';
 import { joiningLine } from '../../present/holds.ts';
-import { hostRows, machineRow } from '../../present/hosts.ts';
+import { hostRows, latencyText, machineRow } from '../../present/hosts.ts';
 import { nobodysMail, profileLine } from '../../present/findings.ts';
 import { HOST, type CommandSpec } from '../command/spec.ts';
 

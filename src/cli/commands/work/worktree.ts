@@ -1,6 +1,12 @@
-import { diffWorktree, showWorktree } from '../../../actions/worktrees/find.ts';
-import { listWorktrees, type ListedWorktree } from '../../../actions/worktrees/list.ts';
-import { pruneWorktrees, removeWorktree, whatIsLost } from '../../../actions/worktrees/remove.ts';
+import {
+  diffWorktree,
+  type ListedWorktree,
+  listWorktrees,
+  pruneWorktrees,
+  removeWorktree,
+  showWorktree,
+  whatIsLost,
+} from '../../../actions/worktrees/worktrees.ts';
 import type { Context } from '../../../actions/context.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, note, print, type Call, usingTransport } from '../../command/command.ts';

@@ -1,4 +1,10 @@
-import { lookAtWorktree } from '../../bus/worktrees.ts';
+import {
+  dropWorktree,
+  isSpare,
+  type ListedWorktree,
+  lookAtWorktree,
+  whatIsLost,
+} from '../../bus/worktrees.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { suffixOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -7,7 +13,24 @@ import { findSource } from '../../transport/worktree/source.ts';
 import { diffOfTree } from '../../transport/worktree/look.ts';
 import type { Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
-import { usedDirs, type ListedWorktree } from './list.ts';
+
+export { type ListedWorktree, whatIsLost };
+
+/** Lists the copies of this machine, by thread. */
+export async function listWorktrees(context: Context): Promise<ListedWorktree[]> {
+  const all = await new Worktrees(context.paths.worktrees).all();
+  const used = await usedDirs(context);
+  const listed: ListedWorktree[] = [];
+  for (const worktree of all)
+    listed.push(await lookAtWorktree(context.env, worktree, { inUse: used.has(worktree.dir) }));
+  return listed;
+}
+
+/** Returns the working directories of the runs of this machine. */
+export async function usedDirs({ runs }: Context): Promise<Set<string>> {
+  const going = (await runs.leftovers()).filter(({ alive }) => alive);
+  return new Set(going.flatMap(({ workdir }) => workdir ?? []));
+}
 
 /**
  * Finds a copy by `<thread>/<name>`, by its thread or its branch, or by a message: the first one of the
@@ -84,4 +107,61 @@ export async function diffWorktree(context: Context, given: string): Promise<Wor
   const tree = { dir, branch, base };
   const { patch, isCut } = await diffOfTree(context.env, await findSource(source), tree, commit);
   return { ...listed, patch, cut: isCut };
+}
+
+/**
+ * Removes a copy. The commits of a thread stay on its branch in the repository, where the thread
+ * continues if there is more to do.
+ *
+ * @param input `force`: also removes a copy with which something would be lost
+ * @throws CrosstalkError `not_found`, `ambiguous`, `refused`
+ */
+export async function removeWorktree(
+  context: Context,
+  { given, force }: { given: string; force: boolean },
+): Promise<ListedWorktree> {
+  const worktree = await findWorktree(context, given);
+  const inUse = (await usedDirs(context)).has(worktree.dir);
+  const listed = await lookAtWorktree(context.env, worktree, { inUse });
+  if (listed.in_use)
+    throw new CrosstalkError(
+      'refused',
+      `a run is at work in ${listed.id}; wait for its end, or end it with: crosstalk cancel ${listed.root}`,
+    );
+  if (!force && !isSpare(listed, context.now()))
+    throw new CrosstalkError(
+      'refused',
+      `${listed.id} ${whatIsLost(listed)}; look at it in ${listed.dir}, or remove it all the same with: crosstalk worktree remove ${listed.id} --force`,
+    );
+  if (!(await dropWorktree(new Worktrees(context.paths.worktrees), worktree)))
+    throw new CrosstalkError(
+      'refused',
+      `a run has just begun in ${listed.id}; wait for its end, or end it with: crosstalk cancel ${listed.root}`,
+    );
+  return listed;
+}
+
+/**
+ * Removes the copies with which nothing is lost.
+ *
+ * @param unused milliseconds for which no run has worked there
+ * @returns those that were removed, and those that were kept
+ */
+export async function pruneWorktrees(
+  context: Context,
+  { unused }: { unused: number },
+): Promise<{ removed: ListedWorktree[]; kept: ListedWorktree[] }> {
+  const used = await usedDirs(context);
+  const worktrees = new Worktrees(context.paths.worktrees);
+  const before = context.now().getTime() - unused;
+  const removed: ListedWorktree[] = [];
+  const kept: ListedWorktree[] = [];
+  for (const worktree of await worktrees.all()) {
+    const inUse = used.has(worktree.dir);
+    const listed = await lookAtWorktree(context.env, worktree, { inUse });
+    const isOld = isSpare(listed, context.now()) && Date.parse(listed.used) <= before;
+    const isOver = isOld && (await dropWorktree(worktrees, worktree));
+    (isOver ? removed : kept).push(listed);
+  }
+  return { removed, kept };
 }
