@@ -3,6 +3,7 @@ import { Emitter } from '../emitter.ts';
 import { reasonOf, isSystemError } from '../errors.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
+import { isPool } from '../bus/claims.ts';
 import { Batches } from './batches.ts';
 import { Cancellations } from './cancellations.ts';
 import { type Running, Jobs } from './jobs.ts';
@@ -89,13 +90,12 @@ export class Dispatcher {
 
   /**
    * Returns the time at which a run becomes due without news: a retry, a trial of an agent CLI that refused to work,
-   * or answers that have waited long enough for others.
+   * answers that have waited long enough for others, or work of an extra.
    */
   nextStart(): Promise<Date | undefined> {
-    const pools: Pick<DueSource, 'next'> = {
-      next: () => Promise.resolve(this.#engine.pools.next()),
-    };
-    return firstDue([...this.#sources, this.joins, pools], this.#engine.now());
+    const now = this.#engine.now();
+    const extras = { next: () => Promise.resolve(this.#engine.extras.next(now)) };
+    return firstDue([...this.#sources, this.joins, extras], now);
   }
 
   get running(): Running[] {
@@ -128,7 +128,7 @@ export class Dispatcher {
     for (const push of told) this.#track(push);
     if (await this.#engine.guards.paused()) return;
     await this.#engine.guards.look();
-    await this.#engine.pools.leases.look();
+    await this.#engine.extras.look();
     await this.#steered.look(this.#jobs);
     const { mail } = this.#engine.stalled;
     for (const source of this.#sources)
@@ -144,7 +144,9 @@ export class Dispatcher {
     const isRead = await this.#fanIns.hasRead(fanIn, startable);
     const tier = await this.#engine.guards.choose(untried, startable);
     // Its tier has to have a free slot.
-    if (tier === undefined || !this.#accepting || !this.#lanes.enter(actor, tier)) return;
+    if (tier === undefined) return;
+    await this.#engine.extras.require(neededBy(this.#engine, startable, tier));
+    if (!this.#accepting || !this.#lanes.enter(actor, tier)) return;
     this.#start(host.alias, tier, startable, isRead);
   }
 
@@ -171,7 +173,7 @@ export class Dispatcher {
     }, grace);
     while (!this.#jobs.isEmpty) await Promise.race(this.#jobs.ends);
     clearTimeout(timer);
-    await this.#engine.sessions.warm.endAll();
+    await this.#engine.extras.stop();
     await inTime(this.#engine.publisher, () => this.drain());
   }
 
@@ -234,6 +236,22 @@ export class Dispatcher {
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);
   }
+}
+
+/** Returns the extras that mail may need, each with whether it does. */
+function neededBy(
+  { transport, reader }: Engine,
+  { actor, channel, messages, tip }: Startable,
+  tier: Tier,
+): Parameters<Engine['extras']['require']>[0] {
+  return {
+    sessions: () => tier.session !== undefined,
+    pools: async () => {
+      if (await isPool(transport, tip, actor)) return true;
+      const found = await reader.messages(tip, channel, messages);
+      return found.some(({ message }) => message.one === true);
+    },
+  };
 }
 
 /** Runs for dead letters that are to be retried, each one at its time. */

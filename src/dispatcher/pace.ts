@@ -141,13 +141,9 @@ interface ServiceFacts {
   bell: BellState | undefined;
 }
 
-/** Most schedules, and subscriptions, with a problem that are reported: the file is written in each round. */
-const MOST_PROBLEMS = 20;
-
 /** Returns the current state of a dispatcher, for `crosstalk status`. */
 export async function pulse(app: Dispatching, facts: ServiceFacts): Promise<Heartbeat> {
-  const { dispatcher, deliveries, hosts, publisher, transport, schedules } = app;
-  const subscriptions = app.answersElsewhere.problems;
+  const { dispatcher, deliveries, hosts, publisher, transport } = app;
   const { fetchFailing } = facts;
   const { failing } = publisher;
   const stalled = facts.tickFailing ?? app.stalled.first;
@@ -175,8 +171,7 @@ export async function pulse(app: Dispatching, facts: ServiceFacts): Promise<Hear
     ...(facts.bell && { bell: facts.bell }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
-    ...(schedules.problems.length > 0 && { schedules: schedules.problems.slice(0, MOST_PROBLEMS) }),
-    ...(subscriptions.length > 0 && { subscriptions: subscriptions.slice(0, MOST_PROBLEMS) }),
+    ...app.extras.report(),
     ...(unrecorded && {
       record_failing_since: unrecorded.since,
       record_error: unrecorded.reason,

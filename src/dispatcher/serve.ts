@@ -191,10 +191,8 @@ class Service {
     const { now, random } = this.#app;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
     const start = await this.#app.dispatcher.nextStart().catch(this.#report);
-    const time = now().getTime();
-    const times = [start, this.#app.schedules.next].flatMap((one) => one?.getTime() ?? []);
-    const ahead = times.map((one) => one - time).filter((ms) => ms > 0);
-    return Math.min(poll, ...ahead.map((ms) => ms + 5));
+    const ahead = start === undefined ? Infinity : start.getTime() - now().getTime();
+    return Math.min(poll, Math.max(0, ahead) + 5);
   }
 
   async #tick(): Promise<Ticked | undefined> {

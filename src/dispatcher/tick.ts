@@ -4,8 +4,6 @@ import { reasonOf } from '../errors.ts';
 import type { Failure, Transport, Refreshed } from '../transport/transport.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
-import type { AnswersElsewhere } from './automation/answers-elsewhere.ts';
-import type { Schedules } from './automation/schedules.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { checkVersion } from '../bus/host.ts';
@@ -17,8 +15,6 @@ export interface Dispatching extends Engine {
   hosts: HostFileInForce;
   dispatcher: Dispatcher;
   sweep: WorkspaceSweep;
-  schedules: Schedules;
-  answersElsewhere: AnswersElsewhere;
   /** Resolves when the remote may be asked. */
   mayRead: () => Promise<void>;
 }
@@ -64,7 +60,6 @@ export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<
 
   // added → parse → activate
   const added = await takeIn(app, news);
-  await sendAutomatic(app, tip);
   meter.hasRead();
 
   // batch → invoke → reply → outbox: started here for jobs that find room
@@ -84,7 +79,7 @@ export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<
 
 /** Scans the added messages and delivers them to the actors of this host; returns their number. */
 async function takeIn(
-  { deliveries, hosts, dispatcher, pools }: Dispatching,
+  { deliveries, hosts, dispatcher, extras }: Dispatching,
   news: FetchedTip,
 ): Promise<number> {
   const { tip, isNews } = news;
@@ -95,27 +90,11 @@ async function takeIn(
     const { alias, actors } = served.host;
     if (isNews && deliveries.mailboxes.awaitingContent().length > 0)
       await deliveries.readAgain(alias, tip);
-    await pools.follow(served.host, tip, scan, { isNews, since: () => deliveries.cursors() });
+    await extras.ingest({ host: served.host, tip, scan, isNews });
     if (served.isChanged) await deliveries.admit(alias, [...actors.keys()], tip, isNews);
   }
   await dispatcher.cancel();
   return scan?.added ?? 0;
-}
-
-/**
- * Sends the messages of schedules, and tasks that follow on answers of other hosts; neither must keep mail from its
- * actors.
- */
-async function sendAutomatic(
-  { schedules, answersElsewhere, hosts, guards, stalled }: Dispatching,
-  tip: string | undefined,
-): Promise<void> {
-  if (tip === undefined || hosts.active === undefined) return;
-  const { alias } = hosts.active;
-  const { automation } = stalled;
-  await automation.try('schedules', () => schedules.fire(alias, tip, () => guards.paused()));
-  await automation.try('subscriptions', () => answersElsewhere.follow(alias, tip));
-  automation.endRound();
 }
 
 /** Starts a push without waiting for it; its deliveries are settled when it is over. */

@@ -50,7 +50,7 @@ export class WaitingMail implements DueSource {
   }
 
   async *#dueIn(host: ActiveHost, waiting: MailboxMail): AsyncGenerator<Startable> {
-    const { deliveries, guards, pools } = this.#engine;
+    const { deliveries, guards, extras } = this.#engine;
     const { mailboxes } = deliveries;
     const { actor, channel } = waiting;
     const tiers = host.actors.get(actor) ?? [];
@@ -61,10 +61,10 @@ export class WaitingMail implements DueSource {
       return false;
     });
     const tip = mailboxes.scanned ?? '';
-    const messages = await pools.ready(tip, looked);
+    const messages = await extras.candidates(tip, looked);
     const found = await this.#batches.of(tip, { actor, channel, messages });
     for (const batch of found.flatMap((one) =>
-      apart(one, tiers, (delivery) => pools.isAlone(delivery)),
+      apart(one, tiers, (delivery) => extras.isAlone(delivery)),
     )) {
       const fanIn = this.#batches.fanInOf(batch);
       if (await this.#joins.holds(host.alias, tip, fanIn, batch)) continue;

@@ -26,6 +26,10 @@ beforeEach(async () => {
   channel = tower.channel();
 });
 
+/** The questions to anna as this machine knows them, without asking the remote. */
+const askingHere = async (): Promise<string> =>
+  (await tower.run('inbox', '--questions', '--json', '--from', 'anna')).out;
+
 describe('a proposal waits for its approver', () => {
   it(
     'whatever somebody else writes in their name, on every machine, until one decision counts',
@@ -55,13 +59,24 @@ describe('a proposal waits for its approver', () => {
     },
   );
 
-  it('until their own word, which waits in the outbox, is on its way', async () => {
-    const proposal = await planned(tower);
+  it.each(['approve', 'deny'])(
+    'until their own %s, which waits in the outbox, is on its way',
+    async (decide) => {
+      const proposal = await planned(tower);
+      bus.unplug();
+      const ran = await tower.run(decide, proposal.relPath, '--from', 'anna');
+      expect(ran.code, ran.err).toBe(0);
+      expect(await askingHere()).toBe('');
+      bus.plug();
+    },
+  );
+
+  it('until its question is taken back, in the outbox of this machine', async () => {
+    const asked = await tower.send('anna', 'where are the keys?', '--from', 'carl');
+    expect(await askingHere()).toContain(asked);
     bus.unplug();
-    const ran = await tower.run('approve', proposal.relPath, '--from', 'anna');
-    expect(ran.code, ran.err).toBe(0);
-    const found = await tower.run('inbox', '--questions', '--json', '--from', 'anna');
-    expect(found.out).toBe('');
+    await tower.run('cancel', asked, '--from', 'carl');
+    expect(await askingHere()).toBe('');
     bus.plug();
   });
 

@@ -1,4 +1,4 @@
-import { machineZone, noZone } from '../clock.ts';
+import { machineZone } from '../clock.ts';
 import { Expected } from '../../bus/expected.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
@@ -16,10 +16,8 @@ import { ChannelLinks } from '../../bus/channel-links.ts';
 import { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
 import { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import { KeptProcesses } from '../../state/sessions/agent-sessions.ts';
-import { committedSince, ScheduleFiles } from '../../bus/automation/schedules.ts';
-import { Schedules } from '../../dispatcher/automation/schedules.ts';
-import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
-import { SubscriptionRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
+import { Extras } from '../../dispatcher/extras.ts';
+import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
 import { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
@@ -39,7 +37,7 @@ import { permission } from '../publishing.ts';
 import { HostReporting, publisherOf } from './host-reporting.ts';
 import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
-import { defaultChannelOf } from '../lookup/resolve.ts';
+import { extrasOf } from './extras.ts';
 import {
   guardsOf,
   hostFileOf,
@@ -103,8 +101,26 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     publish: (id: string) => publisher.publish(id),
     lookUps: new LookUps(context),
   };
+  const subscriptions = new Subscriptions({
+    ...{ files, reader, log },
+    suffixOf: (cause) => records.suffixOf('subscription', cause),
+  });
+  const sessions = sessionsOf(app);
+  const stalled = new StalledJobs(now, log);
+  const parts = {
+    app,
+    deliveries,
+    guards,
+    pools,
+    sessions,
+    subscriptions,
+    files,
+    records,
+    publish,
+  };
   const engine: Engine = {
     ...app,
+    extras: new Extras(extrasOf(context, parts), stalled.automation),
     links,
     crossings: new CrossChannelLinks(transport, reader),
     deliveries,
@@ -113,41 +129,22 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     guards,
     publisher,
     gated: new Gated(new Gates(paths.root)),
-    subscriptions: new Subscriptions({
-      ...{ files, reader, log },
-      suffixOf: (cause) => records.suffixOf('subscription', cause),
-    }),
+    subscriptions,
     transcribing: transcribingOf(app),
-    sessions: sessionsOf(app),
+    sessions,
     permissions: permissionsOf(app, publisher, links),
     pools,
     serveRun: (...asked) => serveRun(context, serving, ...asked),
     unrecorded: new ErrorTracker(now),
-    stalled: new StalledJobs(now, log),
+    stalled,
     stop: new AbortController(),
   };
   const dispatcher = new Dispatcher(engine);
-  const scheduleFiles = new ScheduleFiles(transport);
   return {
     ...engine,
     hosts,
     dispatcher,
     sweep: new WorkspaceSweep(engine),
-    schedules: new Schedules({
-      ...app,
-      records,
-      publish,
-      files: (tip, known) => scheduleFiles.at(tip, known),
-      committedSince: (...asked) => committedSince(transport, ...asked),
-      unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
-      usualChannel: (channels) => defaultChannelOf(context, channels),
-      zone: { name: machineZone(), problem: noZone() },
-    }),
-    answersElsewhere: new AnswersElsewhere({
-      ...engine,
-      ...{ files, publish },
-      record: new SubscriptionRecord(paths.root),
-    }),
     mayRead: () => permission(context.budget)('read'),
   };
 }

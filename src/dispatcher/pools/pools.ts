@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DispatcherApp } from '../../bus/app.ts';
-import type { ActiveHost } from '../../bus/approvals.ts';
 import type { Claims } from '../../bus/claims.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import {
@@ -18,7 +17,7 @@ import type { Delivery } from '../../protocol/mailbox.ts';
 import { ClaimRecords, type WatchRow } from '../../state/claims.ts';
 import type { ClaimStep, DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
-import type { Scan } from '../intake/scan.ts';
+import type { Arrived } from '../extras.ts';
 import type { ClaimQueue } from './claim-queue.ts';
 import { endingFile, nextClaim, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';
@@ -63,7 +62,7 @@ interface PoolsApp {
   >;
   publisher: Pick<Publisher, 'publish'>;
   queue: ClaimQueue;
-  deliveries: Pick<Deliveries, 'settle'>;
+  deliveries: Pick<Deliveries, 'settle' | 'cursors'>;
   /** Milliseconds. */
   lease: () => number;
   /** Makes the letter of a message whose host is gone. */
@@ -105,19 +104,11 @@ export class Pools {
     this.leases = new Leases({ app, publisher, queue, facts: this.#facts, records });
   }
 
-  /**
-   * Notes what a scan has found.
-   *
-   * @param isNews whether the remote has answered with this tip
-   * @param since returns the commits from which mail may still wait, at a start
-   */
-  async follow(
-    host: ActiveHost,
-    tip: string,
-    scan: Scan | undefined,
-    { isNews, since }: { isNews: boolean; since: () => Promise<readonly string[]> },
-  ): Promise<void> {
+  /** Notes what a scan has found. */
+  async follow({ host, tip, scan, isNews }: Arrived): Promise<void> {
     if (isNews) this.#asked = performance.now();
+    // The commits from which mail may still wait, at a start.
+    const since = (): Promise<readonly string[]> => this.#parts.deliveries.cursors();
     if (!(await this.#facts.follow(host, tip, scan, since))) return;
     for (const { run } of await this.#records.own.all()) this.#earlier.add(run);
     for (const row of await this.#records.watches.all())

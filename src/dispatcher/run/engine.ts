@@ -5,6 +5,7 @@ import type { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import type { Subscriptions } from '../automation/subscriptions.ts';
+import type { Extras } from '../extras.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { MissingParents } from '../intake/missing-parents.ts';
@@ -28,6 +29,8 @@ export interface Engine extends DispatcherApp {
   publisher: Publisher;
   /** The mail that waits for somebody to approve a plan. */
   gated: Gated;
+  /** Features that are called at their points of the dispatcher. */
+  extras: Extras;
   /** Tasks that follow on answers. */
   subscriptions: Subscriptions;
   transcribing: Transcribing;

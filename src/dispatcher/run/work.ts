@@ -17,7 +17,7 @@ const LOOKS = 10;
 /**
  * Carries out one job, from its run to its record; never rejects.
  *
- * Mail that one of several hosts takes is claimed first. If another host has it, nothing runs.
+ * A guard of an extra may keep its mail from running, as where another host has it.
  *
  * Messages that were not on the bus where the batch was read (because the branch was set back) leave their mailbox at
  * once, together with the look at the scanned messages: a scan that finds them back makes them deliverable again only
@@ -35,9 +35,8 @@ export async function work(
   const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
   engine.lacking.begin(batch);
   try {
-    const won = await engine.pools.claim(job, running, letter?.attempts_since_release === 0);
-    if (won.ok && won.claims.length > 0) job.claims = won.claims;
-    const outcome = won.ok ? await runJob(engine, job, letter) : untaken(won);
+    const held = await engine.extras.beforeRun(job, { running, letter });
+    const outcome = held ?? (await runJob(engine, job, letter));
     await beside(engine, job, () => engine.guards.learn(job, outcome));
     const absent = 'absent' in outcome ? outcome.absent : [];
     const isMoved = mailboxes.scanned !== job.tip;
@@ -50,7 +49,7 @@ export async function work(
     const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
     if (run !== undefined) await beside(engine, job, () => engine.lacking.note(run));
     const done = await recordRun(engine, read, ended, letter);
-    await beside(engine, job, () => engine.sessions.over(job.id, writtenBy(ended, done)));
+    await engine.extras.afterRun(job, writtenBy(ended, done));
     if (job.approval !== undefined && isOver(ended.kind))
       await engine.gated.remove(job.approval.id);
     if (run !== undefined || ended.kind === 'gone')
@@ -70,7 +69,7 @@ export async function work(
     // A broken repository, a run that could not start, or a dispatcher that must end with a full disk: nothing is
     // recorded, and the messages go back to be tried at a later tick.
     engine.lacking.end(batch);
-    await engine.sessions.over(job.id, undefined).catch(() => undefined);
+    await engine.extras.afterRun(job, undefined);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     // By the record of the run the next start finds its stored results.
     if (error instanceof Kept) return {};
@@ -81,11 +80,6 @@ export async function work(
     await sleep(BROKEN_WAIT_MS, undefined, { signal: engine.stop.signal }).catch(() => undefined);
     return {};
   }
-}
-
-/** Returns the result of a job whose mail another host has. */
-function untaken({ isOver }: { isOver: boolean }): JobResult {
-  return { kind: 'taken', isOver };
 }
 
 /** Whether nothing is to be done any more with an approval: a failed run may be made again by it. */
