@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { StringDecoder } from 'node:string_decoder';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { isAlive } from '../../src/state/process-identity.ts';
@@ -22,8 +23,10 @@ export class Program {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     // A character may come in two chunks.
-    this.child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (this.out += chunk));
-    this.child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.err += chunk));
+    // Decoded here, so that a test may look at the bytes as well.
+    const [out, err] = [new StringDecoder('utf8'), new StringDecoder('utf8')];
+    this.child.stdout?.on('data', (chunk: Buffer) => (this.out += out.write(chunk)));
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.err += err.write(chunk)));
     onTestFinished(async () => {
       if (this.running) {
         const gone = once(this.child, 'exit');
