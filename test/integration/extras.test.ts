@@ -1,17 +1,24 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type Extra, Extras } from '../../src/dispatcher/extras.ts';
+import { Extras } from '../../src/dispatcher/extras/extras.ts';
+import type { Engine, EngineExtra } from '../../src/dispatcher/run/engine.ts';
 import { Pools } from '../../src/dispatcher/pools/pools.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 
+type EngineExtras = Engine['extras'];
+
 const NAMES = ['pools', 'schedules', 'subscriptions', 'sessions'];
 
 /** Has dispatchers use other extras than those that they were made with, until the test ends. */
-function using(change: (all: readonly Extra[]) => readonly Extra[]): { end: () => void } {
+function using(change: (all: readonly EngineExtra[]) => readonly EngineExtra[]): {
+  end: () => void;
+} {
   const descriptor = Object.getOwnPropertyDescriptor(Extras.prototype, 'all');
-  const all = descriptor?.get as (this: Extras) => readonly Extra[];
-  const spy = vi.spyOn(Extras.prototype, 'all', 'get').mockImplementation(function (this: Extras) {
+  const all = descriptor?.get as (this: EngineExtras) => readonly EngineExtra[];
+  const spy = vi.spyOn(Extras.prototype, 'all', 'get').mockImplementation(function (
+    this: EngineExtras,
+  ) {
     return change(all.call(this));
   });
   const end = (): void => {
@@ -91,7 +98,13 @@ it('a guard that fails holds its mail, and status names it, until it does not', 
 
 it('an observer that fails at every point loses nothing, and status names it', async () => {
   const fails = (): Promise<never> => Promise.reject(new Error('no such book'));
-  const noisy: Extra = { name: 'noisy', ingest: fails, look: fails, afterRun: fails, stop: fails };
+  const noisy: EngineExtra = {
+    name: 'noisy',
+    ingest: fails,
+    look: fails,
+    afterRun: fails,
+    stop: fails,
+  };
   using((all) => [noisy, ...all]);
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
@@ -106,9 +119,12 @@ it('an observer that fails at every point loses nothing, and status names it', a
 it('an extra that is added is called when its time has come, without news', async () => {
   const due = Date.now() + 1500;
   let rose = 0;
-  const sunrise: Extra = {
+  const sunrise: EngineExtra = {
     name: 'sunrise',
-    ingest: () => Promise.resolve(void (Date.now() >= due && rose === 0 && (rose = Date.now()))),
+    ingest: () => {
+      if (Date.now() >= due && rose === 0) rose = Date.now();
+      return Promise.resolve();
+    },
     next: () => (rose === 0 ? new Date(due) : undefined),
   };
   using((all) => [...all, sunrise]);

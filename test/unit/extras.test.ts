@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { ItemErrors } from '../../src/bus/stalled-jobs.ts';
-import { type Arrived, type Extra, Extras } from '../../src/dispatcher/extras.ts';
-import type { Job } from '../../src/dispatcher/run/job.ts';
+import { type Arrived, Extras } from '../../src/dispatcher/extras/extras.ts';
+import type { EngineExtra } from '../../src/dispatcher/run/engine.ts';
+import type { Job, JobResult } from '../../src/dispatcher/run/job.ts';
 import type { Delivery } from '../../src/protocol/mailbox.ts';
 
 const NEWS = {} as Arrived;
@@ -11,7 +12,11 @@ const MAIL = ['a', 'b', 'c'].map((relPath) => ({ relPath })) as Delivery[];
 const now = (): Date => new Date('2026-06-09T19:00:00Z');
 const broken = (): Promise<never> => Promise.reject(new Error('no such disk'));
 
-function made(...all: Extra[]): { extras: Extras; errors: ItemErrors; log: string[] } {
+function made(...all: EngineExtra[]): {
+  extras: Extras<Job, JobResult>;
+  errors: ItemErrors;
+  log: string[];
+} {
   const log: string[] = [];
   const errors = new ItemErrors(now, (_event, fields) => log.push(String(fields?.['error'])));
   return { extras: new Extras(all, errors), errors, log };
@@ -19,7 +24,7 @@ function made(...all: Extra[]): { extras: Extras; errors: ItemErrors; log: strin
 
 it('guards leave what all of them let through, each asked about what is left', async () => {
   const without =
-    (relPath: string): NonNullable<Extra['candidates']> =>
+    (relPath: string): NonNullable<EngineExtra['candidates']> =>
     (_tip, messages) =>
       Promise.resolve(messages.filter((one) => one.relPath !== relPath));
   const { extras } = made(
@@ -30,7 +35,11 @@ it('guards leave what all of them let through, each asked about what is left', a
 });
 
 it('a guard that fails, or takes too long, is an error with its name', async () => {
-  const slow: Extra = { name: 'slow', patience: 5, beforeRun: () => new Promise(() => undefined) };
+  const slow: EngineExtra = {
+    name: 'slow',
+    patience: 5,
+    beforeRun: () => new Promise(() => undefined),
+  };
   await expect(made(slow).extras.beforeRun(JOB, STARTING)).rejects.toThrow(
     'slow: took more than 0.005 s',
   );
@@ -56,13 +65,13 @@ it('a guard that could not read the last news lets nothing through until it has'
 
 it('an observer that fails keeps nothing from going on, and is shown until a round without it', async () => {
   const called: string[] = [];
-  const seen: Extra = {
+  const seen: EngineExtra = {
     name: 'seen',
     ingest: () => Promise.resolve(void called.push('ingest')),
     afterRun: () => Promise.resolve(void called.push('afterRun')),
     stop: () => Promise.resolve(void called.push('stop')),
   };
-  const bad: Extra = {
+  const bad: EngineExtra = {
     name: 'bad',
     ingest: () => {
       throw new Error('no such disk');
@@ -81,7 +90,7 @@ it('an observer that fails keeps nothing from going on, and is shown until a rou
 
 it('the end of a run and of the dispatcher are told in reverse', async () => {
   const called: string[] = [];
-  const of = (name: string): Extra => ({
+  const of = (name: string): EngineExtra => ({
     name,
     ingest: () => Promise.resolve(void called.push(name)),
     stop: () => Promise.resolve(void called.push(name)),
@@ -93,7 +102,7 @@ it('the end of a run and of the dispatcher are told in reverse', async () => {
 });
 
 it('the next time is the first that is ahead', () => {
-  const at = (time: string): Extra => ({ name: time, next: () => new Date(time) });
+  const at = (time: string): EngineExtra => ({ name: time, next: () => new Date(time) });
   const all = [at('2026-06-09T18:00:00Z'), at('2026-06-09T21:00:00Z'), at('2026-06-09T20:00:00Z')];
   expect(made(...all, { name: 'x' }).extras.next(now())).toEqual(new Date('2026-06-09T20:00:00Z'));
 });

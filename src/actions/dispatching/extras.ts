@@ -4,9 +4,9 @@ import type { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import type { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
-import type { Extra } from '../../dispatcher/extras.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import type { Pools } from '../../dispatcher/pools/pools.ts';
+import type { EngineExtra } from '../../dispatcher/run/engine.ts';
 import type { Guards } from '../../dispatcher/run/guards.ts';
 import type { Sessions } from '../../dispatcher/sessions/sessions.ts';
 import { type ScheduleRecords, SubscriptionRecord } from '../../state/automation/schedules.ts';
@@ -34,11 +34,11 @@ const MOST_PROBLEMS = 20;
 const CLAIM_PATIENCE_MS = 120_000;
 
 /** Creates the extras of a dispatcher, in the order in which they are called. */
-export function extrasOf(context: Context, parts: ExtrasApp): Extra[] {
+export function extrasOf(context: Context, parts: ExtrasApp): EngineExtra[] {
   return [pools(parts), schedules(context, parts), subscriptions(parts), sessions(parts)];
 }
 
-function pools({ pools: all }: ExtrasApp): Extra {
+function pools({ pools: all }: ExtrasApp): EngineExtra {
   return {
     name: 'pools',
     patience: CLAIM_PATIENCE_MS,
@@ -56,7 +56,7 @@ function pools({ pools: all }: ExtrasApp): Extra {
   };
 }
 
-function schedules(context: Context, parts: ExtrasApp): Extra {
+function schedules(context: Context, parts: ExtrasApp): EngineExtra {
   const { app, guards, deliveries, records, publish } = parts;
   const files = new ScheduleFiles(app.transport);
   const all = new Schedules({
@@ -80,7 +80,7 @@ function schedules(context: Context, parts: ExtrasApp): Extra {
   };
 }
 
-function subscriptions({ app, subscriptions: all, files, publish }: ExtrasApp): Extra {
+function subscriptions({ app, subscriptions: all, files, publish }: ExtrasApp): EngineExtra {
   const record = new SubscriptionRecord(app.paths.root);
   const elsewhere = new AnswersElsewhere({ ...app, subscriptions: all, files, publish, record });
   return {
@@ -93,7 +93,7 @@ function subscriptions({ app, subscriptions: all, files, publish }: ExtrasApp): 
   };
 }
 
-function sessions({ sessions: all }: ExtrasApp): Extra {
+function sessions({ sessions: all }: ExtrasApp): EngineExtra {
   return {
     name: 'sessions',
     afterRun: (job, written) => all.over(job.id, written),

@@ -16,7 +16,7 @@ import { ChannelLinks } from '../../bus/channel-links.ts';
 import { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
 import { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import { KeptProcesses } from '../../state/sessions/agent-sessions.ts';
-import { Extras } from '../../dispatcher/extras.ts';
+import { Extras } from '../../dispatcher/extras/extras.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
 import { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';

@@ -27,7 +27,7 @@ export async function listWorktrees(context: Context): Promise<ListedWorktree[]>
 }
 
 /** Returns the working directories of the runs of this machine. */
-export async function usedDirs({ runs }: Context): Promise<Set<string>> {
+async function usedDirs({ runs }: Context): Promise<Set<string>> {
   const going = (await runs.leftovers()).filter(({ alive }) => alive);
   return new Set(going.flatMap(({ workdir }) => workdir ?? []));
 }
@@ -38,7 +38,7 @@ export async function usedDirs({ runs }: Context): Promise<Set<string>> {
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
-export async function findWorktree(context: Context, given: string): Promise<Worktree> {
+async function findWorktree(context: Context, given: string): Promise<Worktree> {
   const all = await new Worktrees(context.paths.worktrees).all();
   const wanted = given.trim();
   const names = ({ id, record }: Worktree): string[] => {

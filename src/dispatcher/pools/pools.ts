@@ -17,7 +17,7 @@ import type { Delivery } from '../../protocol/mailbox.ts';
 import { ClaimRecords, type WatchRow } from '../../state/claims.ts';
 import type { ClaimStep, DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
-import type { Arrived } from '../extras.ts';
+import type { Arrived } from '../extras/extras.ts';
 import type { ClaimQueue } from './claim-queue.ts';
 import { endingFile, nextClaim, type Ending, type OwnClaim } from './fence.ts';
 import { Leases } from './leases.ts';

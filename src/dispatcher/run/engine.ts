@@ -5,7 +5,7 @@ import type { CrossChannelLinks } from '../../bus/cross-channel-links.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { StalledJobs, ErrorTracker } from '../../bus/stalled-jobs.ts';
 import type { Subscriptions } from '../automation/subscriptions.ts';
-import type { Extras } from '../extras.ts';
+import type { Extra, Extras } from '../extras/extras.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { MissingParents } from '../intake/missing-parents.ts';
@@ -15,6 +15,10 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { ServeRun } from './endpoint.ts';
 import type { Guards } from './guards.ts';
+import type { Job, JobResult } from './job.ts';
+
+/** One of the features that the engine calls at their points. */
+export type EngineExtra = Extra<Job, JobResult>;
 
 /** Engine that takes in mail, runs agents and records their outcomes; constructed in actions/dispatching. */
 export interface Engine extends DispatcherApp {
@@ -30,7 +34,7 @@ export interface Engine extends DispatcherApp {
   /** The mail that waits for somebody to approve a plan. */
   gated: Gated;
   /** Features that are called at their points of the dispatcher. */
-  extras: Extras;
+  extras: Extras<Job, JobResult>;
   /** Tasks that follow on answers. */
   subscriptions: Subscriptions;
   transcribing: Transcribing;

@@ -1,11 +1,10 @@
-import type { ActiveHost } from '../bus/approvals.ts';
-import type { ItemErrors } from '../bus/stalled-jobs.ts';
-import { reasonOf } from '../errors.ts';
-import type { Delivery } from '../protocol/mailbox.ts';
-import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Heartbeat } from '../state/heartbeat.ts';
-import type { Scan } from './intake/scan.ts';
-import type { Job, JobResult } from './run/job.ts';
+import type { ActiveHost } from '../../bus/approvals.ts';
+import type { ItemErrors } from '../../bus/stalled-jobs.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Delivery } from '../../protocol/mailbox.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
+import type { Scan } from '../intake/scan.ts';
 
 /** Facts of a tick, once its new mail was taken in. */
 export interface Arrived {
@@ -31,9 +30,10 @@ export interface Starting {
  *
  * `candidates` and `beforeRun` are guards: they can only keep mail from running. If one throws, takes longer than
  * `patience`, or its extra could not read the last news, the mail waits, and `status` names the extra. The others are
- * observers: if one throws, that is logged and shown, and the step goes on.
+ * observers: if one throws, that is logged and shown, and the step goes on. `Job` is what a run works on, and
+ * `JobResult` its outcome.
  */
-export interface Extra {
+export interface Extra<Job, JobResult> {
   readonly name: string;
   /** Milliseconds that a guard may take; 5 s unless it waits for the remote. */
   readonly patience?: number;
@@ -57,7 +57,7 @@ export interface Extra {
   afterRun?: (job: Job, written: readonly string[] | undefined) => Promise<void>;
   /** Time at which it has something to do although no news comes. */
   next?: () => Date | undefined;
-  /** What `crosstalk status` shows of it. */
+  /** Returns the part of the heartbeat that `crosstalk status` shows of it. */
   report?: () => Partial<Heartbeat>;
   /** Observer. Called at the end of the dispatcher, when no run is under way. */
   stop?: () => Promise<void>;
@@ -66,20 +66,20 @@ export interface Extra {
 const PATIENCE_MS = 5000;
 
 /** The extras of a dispatcher, in the order in which they are called; ends are called in reverse. */
-export class Extras {
-  readonly #made: readonly Extra[];
+export class Extras<Job, JobResult> {
+  readonly #made: readonly Extra<Job, JobResult>[];
   readonly #errors: ItemErrors;
   /** Extras whose last `ingest` has failed, by name, with the reason. */
   readonly #behind = new Map<string, string>();
 
   /** @param errors shows what observers could not do */
-  constructor(all: readonly Extra[], errors: ItemErrors) {
+  constructor(all: readonly Extra<Job, JobResult>[], errors: ItemErrors) {
     this.#made = all;
     this.#errors = errors;
   }
 
   /** In the order in which they are called. */
-  get all(): readonly Extra[] {
+  get all(): readonly Extra<Job, JobResult>[] {
     return this.#made;
   }
 
@@ -157,13 +157,16 @@ export class Extras {
   }
 
   async #observed(
-    extra: Extra,
+    extra: Extra<Job, JobResult>,
     step: (() => Promise<void> | undefined) | undefined,
   ): Promise<void> {
     if (step !== undefined) await this.#errors.try(extra.name, async () => step.call(extra));
   }
 
-  async #guarded<T>(extra: Extra, step: () => Promise<T> | undefined): Promise<T | undefined> {
+  async #guarded<T>(
+    extra: Extra<Job, JobResult>,
+    step: () => Promise<T> | undefined,
+  ): Promise<T | undefined> {
     const behind = this.#behind.get(extra.name);
     if (behind !== undefined && (extra.candidates ?? extra.beforeRun) !== undefined)
       throw new Error(`${extra.name} could not read the news: ${behind}`);
