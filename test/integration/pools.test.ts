@@ -160,7 +160,9 @@ it(
     await running.saw('dispatch_done');
     await running.stop();
     expect(answers(bus)).toEqual(['done']);
-    expect(claims(bus)).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
+    // A slow machine has renewed it.
+    const made = claims(bus).filter((name) => !name.endsWith('.beat.md'));
+    expect(made).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
   },
 );
 
