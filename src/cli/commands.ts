@@ -44,6 +44,7 @@ import { commands as thread } from './commands/thread.ts';
 import { commands as uninstall } from './commands/uninstall.ts';
 import { commands as upgrade } from './commands/upgrade.ts';
 import { commands as web } from './commands/web.ts';
+import { commands as webToken } from './commands/web-token.ts';
 import { commands as checkout } from './commands/work/checkout.ts';
 import { commands as compact } from './commands/work/compact.ts';
 import { commands as decide } from './commands/work/decide.ts';
@@ -65,6 +66,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   [dlq, outbox, cost, thread, search, agents, guide, watch, channel, actor, editActor],
   [giveActor, setActor, host, key, chat, memory, compact, skill, archive, doctor],
   [sync, forget, pause, worktree, sandbox, session, schedule, subscription, event],
-  [secret, dispatch, service, logs, open, attach, web, checkout, upgrade, demo, mcp],
+  [secret, dispatch, service, logs, open, attach, web, webToken, checkout, upgrade, demo, mcp],
   [permission, completion, uninstall],
 ].flat(2);

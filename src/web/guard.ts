@@ -88,11 +88,6 @@ export function isOurOrigin(
   return origin === `${isPublic ? (publicUrl?.protocol ?? '') : 'http:'}//${host.toLowerCase()}`;
 }
 
-/** Returns the value of the cookie, which does not reveal the token. */
-export function cookieOf(token: string): string {
-  return createHash('sha256').update(`crosstalk web cookie ${token}`).digest('base64url');
-}
-
 /** Compares two texts in a time that does not depend on the position of a difference. */
 export function isSame(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

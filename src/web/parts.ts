@@ -19,8 +19,11 @@ export interface Parts {
   notes: KeptMemories;
   /** The default sender. */
   login: string;
+  /** The person whose token has let a request in, who reads and writes under this name alone. */
+  person?: string;
+  /** Whether whoever has sent a request may write nothing. */
   readOnly: boolean;
-  /** Whether admitted users may decide on actors' proposals (trust.md). */
+  /** Whether they may decide on actors' proposals (trust.md). */
   mayDecide: boolean;
   /** Pushes in progress of messages that were sent here. */
   pushes: Set<Promise<unknown>>;

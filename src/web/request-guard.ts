@@ -1,14 +1,8 @@
 import { problem, hasBody } from './answers.ts';
-import {
-  cookiesIn,
-  cookieOf,
-  isOurOrigin,
-  isSame,
-  pagePath,
-  portOf,
-  whoseHost,
-  type Door,
-} from './guard.ts';
+import { cookiesIn, isOurOrigin, isSame, pagePath, portOf, whoseHost, type Door } from './guard.ts';
+import { cookieOf, type Right } from '../actions/page/web-tokens.ts';
+import type { WebToken } from '../state/people/web-tokens.ts';
+import { type Admitted, READ_ONLY } from './rights.ts';
 import { isApi as isOfApi, isWebhook, pathOf, STREAMS } from './path.ts';
 import { createHash } from 'node:crypto';
 
@@ -17,6 +11,10 @@ export interface WebAccess {
   token: string;
   /** Returns the addresses, which are known once the server listens. */
   door: () => Door;
+  /** Returns the rights of whoever has the server's own token. */
+  rights: ReadonlySet<Right>;
+  /** Finds the token of a person. */
+  tokenOf: (given: { token: string } | { cookie: string }) => Promise<WebToken | undefined>;
 }
 
 /**
@@ -35,10 +33,10 @@ export class RequestGuard {
   }
 
   /**
-   * Returns the refusal, or the response to a request with the token in its address; undefined if the
-   * request may proceed.
+   * Returns the refusal, or the response to a request with the token in its address; otherwise who is let in, or
+   * undefined for a webhook, which its route authenticates.
    */
-  check(request: Request): Response | undefined {
+  async check(request: Request): Promise<Response | Admitted | undefined> {
     const door = this.#access.door();
     const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
     const [host, site] = [header('host'), header('sec-fetch-site')];
@@ -54,46 +52,68 @@ export class RequestGuard {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door, reader);
 
-    const name = cookieName(door);
-    const byToken = this.#hasToken(header('authorization'));
-    const byCookie = cookiesIn(header('cookie'), name).some((one) => isSame(one, this.#cookie));
-    if (!byToken && !byCookie)
+    const [, shown = ''] = /^Bearer +(\S+) *$/i.exec(header('authorization') ?? '') ?? [];
+    const byToken = await this.#whose({ token: shown });
+    const who = byToken ?? (await this.#byCookie(cookiesIn(header('cookie'), cookieName(door))));
+    if (who === undefined)
       return isLink(site, header('sec-fetch-mode')) && isRead && !isApi
         ? goOn(401, url)
         : unauthorized({ ...reader, isApi: isApi || !isRead }, 'none');
     if (isRead && !STREAMS.has(path)) {
       const isFromElsewhere = isApi && site !== undefined && site !== 'same-origin';
-      return isFromElsewhere && site !== 'none' ? elsewhere() : undefined;
+      return isFromElsewhere && site !== 'none' ? elsewhere() : who;
     }
     const origin = { host, origin: header('origin'), site };
-    if (!isOurOrigin(origin, !byToken, door)) return elsewhere();
-    if (isRead) return undefined;
+    if (!isOurOrigin(origin, byToken === undefined, door)) return elsewhere();
+    if (isRead) return who;
     if (this.#readOnly) return readOnly();
     // Every path refuses another method, whatever the body.
-    if (request.method !== 'POST') return undefined;
+    if (request.method !== 'POST') return who;
     const type = header('content-type');
-    const isNothing = !hasBody(request) && (byToken || type === undefined);
+    const isNothing = !hasBody(request) && (byToken !== undefined || type === undefined);
     return isNothing || /^application\/json *(;|$)/i.test(type ?? '')
-      ? undefined
+      ? who
       : problem('usage', 'the content-type has to be application/json', 415);
   }
 
-  #hasToken(authorization: string | undefined): boolean {
-    const [, given = ''] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
-    return isSame(given, this.#access.token);
+  /** Returns who has a token, or the cookie that was made of it. */
+  async #whose(given: { token: string } | { cookie: string }): Promise<Admitted | undefined> {
+    const { token, rights, tokenOf } = this.#access;
+    const isOwn =
+      'token' in given ? isSame(given.token, token) : isSame(given.cookie, this.#cookie);
+    if (isOwn) return { rights };
+    const found = await tokenOf(given);
+    if (found === undefined) return undefined;
+    const left = found.rights.filter((right) => !this.#readOnly || right === 'read');
+    return { person: found.name, token: found.id, rights: new Set(left) };
+  }
+
+  /** Returns who one of some cookies lets in: there may be others of the same name, from other servers. */
+  async #byCookie(cookies: readonly string[]): Promise<Admitted | undefined> {
+    for (const cookie of cookies) {
+      const who = await this.#whose({ cookie });
+      if (who !== undefined) return who;
+    }
+    return undefined;
   }
 
   /**
    * Exchanges the token in the address for a cookie, so that it is not left in the browser's
    * history.
    */
-  #enter(url: URL, door: Door, reader: Parameters<typeof unauthorized>[0]): Response {
-    if (!isSame(url.searchParams.get('token') ?? '', this.#access.token))
-      return unauthorized(reader, 'wrong');
+  async #enter(
+    url: URL,
+    door: Door,
+    reader: Parameters<typeof unauthorized>[0],
+  ): Promise<Response> {
+    const token = url.searchParams.get('token') ?? '';
+    const who = await this.#whose({ token });
+    if (who === undefined) return unauthorized(reader, 'wrong');
     // A redirect would still count as coming from the site where the address was opened, without the
     // cookie.
     const response = goOn(200, url);
-    const value = `${cookieName(door)}=${this.#cookie}; Path=/; HttpOnly; SameSite=Strict`;
+    const own = who.token === undefined ? '' : `${who.token}.`;
+    const value = `${cookieName(door)}=${own}${cookieOf(token)}; Path=/; HttpOnly; SameSite=Strict`;
     const isSecure = door.publicUrl?.protocol === 'https:';
     response.headers.append('set-cookie', isSecure ? `${value}; Secure` : value);
     return response;
@@ -106,7 +126,7 @@ function cookieName({ port, publicUrl }: Door): string {
 }
 
 function readOnly(): Response {
-  return problem('read_only', 'this server is read-only; start it without --read-only to write');
+  return problem('read_only', READ_ONLY);
 }
 
 function elsewhere(): Response {

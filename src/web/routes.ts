@@ -24,7 +24,6 @@ import type {
   WebSkillWhole,
   WebSubscriptions,
 } from '../api/api.ts';
-import { CrosstalkError } from '../errors.ts';
 import { warmSessions } from '../actions/health/warm-sessions.ts';
 import { flow } from '../actions/page/flow.ts';
 import { runOutput } from '../actions/page/run-output.ts';
@@ -198,14 +197,8 @@ const overview = {
       /** `last` of an earlier answer: only later lines */
       after: whole({ minimum: 0, maximum: MOST_LINES, default: 0 }),
     },
-    answer: async ({ get, parts: { context, readOnly } }): Promise<WebRunOutput> => {
-      if (readOnly)
-        throw new CrosstalkError(
-          'refused',
-          'this window is read-only, and what runs print may be secret; see it with: crosstalk watch',
-        );
-      return runOutput(context, get('id'), get('after'));
-    },
+    answer: ({ get, parts }): Promise<WebRunOutput> =>
+      runOutput(parts.context, get('id'), get('after')),
   }),
 
   /**
@@ -219,14 +212,7 @@ const overview = {
       /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
       ref: needed,
     },
-    answer: async ({ get, parts: { context, readOnly } }): Promise<WebBranchDiff> => {
-      if (readOnly)
-        throw new CrosstalkError(
-          'refused',
-          'this window is read-only, and what a branch changed is not on the bus; see it with: crosstalk worktree diff',
-        );
-      return branchDiff(context, get('ref'));
-    },
+    answer: ({ get, parts }): Promise<WebBranchDiff> => branchDiff(parts.context, get('ref')),
   }),
 
   /**

@@ -7,6 +7,7 @@ import { join, extname, relative, sep } from 'node:path';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Hono } from 'hono';
 import { CrosstalkError, reasonOf, hasCode } from '../errors.ts';
+import { isWebTokenValid, RIGHTS, webTokenOf } from '../actions/page/web-tokens.ts';
 import { takeCensus } from '../actions/health/census.ts';
 import type { Context } from '../actions/context.ts';
 import { openAddresses, publicUrlOf, isLoopback } from './guard.ts';
@@ -18,6 +19,7 @@ import { isApi, pathOf, STREAMS } from './path.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 import { RequestGuard, type WebAccess, page } from './request-guard.ts';
+import { RIGHT_OF, refusalOf, type Admitted } from './rights.ts';
 import type * as Packages from './web-packages.ts';
 
 export interface WebOptions {
@@ -85,7 +87,15 @@ export async function serveWeb(
     epoch,
   });
   const door = { host, bound: host, port, hostname: context.hostname, publicUrl };
-  const app = makeApp(packages, parts, { token, door: () => door });
+  const rights = RIGHTS.filter((right) =>
+    right === 'decide' ? mayDecide : right === 'read' || !readOnly,
+  );
+  const app = makeApp(packages, parts, {
+    token,
+    door: () => door,
+    rights: new Set(rights),
+    tokenOf: (given) => webTokenOf(context, given),
+  });
   const server = packages.createAdaptorServer({
     fetch: app.fetch,
     createServer,
@@ -163,9 +173,9 @@ async function end(server: Server): Promise<void> {
 
 /** Creates the app with all routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
-  const all = Object.values<Route>(routes).map(({ where, serve, limit }) => {
+  const all = Object.entries<Route>(routes).map(([name, { where, serve, limit }]) => {
     const [method, path] = where.split(' ') as [string, string];
-    return { method, path, serve, limit };
+    return { method, path, serve, limit, right: RIGHT_OF[name as keyof typeof routes] };
   });
   const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
   const guard = new RequestGuard(access, parts.readOnly);
@@ -175,11 +185,15 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
     all.map(({ path }) => path),
   );
   const files = new Files(join(packageRoot(), 'dist', 'page'));
+  const admitted = new WeakMap<Request, Admitted>();
 
   app.use(async (c, next) => {
-    const refused = guard.check(c.req.raw);
-    if (refused === undefined) await next();
-    else c.res = refused;
+    const checked = await guard.check(c.req.raw);
+    if (checked instanceof Response) c.res = checked;
+    else {
+      if (checked !== undefined) admitted.set(c.req.raw, checked);
+      await next();
+    }
     for (const [name, value] of Object.entries(HEADERS))
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     metrics.count(c.req.method, c.req.path, c.res.status);
@@ -189,11 +203,18 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
   app.use('/assets/*', packages.compress());
   app.onError((error) => problemOf(error));
 
-  for (const { method, path, serve, limit } of all)
+  for (const { method, path, serve, limit, right } of all)
     app.on(method, routed(path), (c) => {
       if (c.req.method === 'HEAD' && STREAMS.has(path)) return notFor(c.req, [method]);
+      const who = admitted.get(c.req.raw);
+      if (who?.rights.has(right) === false) return refusalOf(who, right);
       assertAnnounced(c.req.raw, limit);
-      return serve(c, { parts, metrics });
+      const theirs = who === undefined ? parts : partsFor(parts, who);
+      const stop =
+        who?.token !== undefined && STREAMS.has(path)
+          ? whileValid(theirs, who.token, c.req.raw.signal)
+          : theirs.stop;
+      return serve(c, { parts: { ...theirs, stop }, metrics });
     });
   for (const path of new Set(all.map((one) => one.path))) {
     const methods = all.filter((one) => one.path === path).map(({ method }) => method);
@@ -206,6 +227,33 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
     return method === 'GET' || method === 'HEAD' ? files.at(path) : notFor(c.req, ['GET']);
   });
   return app;
+}
+
+/** Milliseconds between two looks whether the token still counts that has let somebody in who follows the bus. */
+const TOKEN_LOOK_MS = 5000;
+
+/** Returns the parts for a request; those of a person are under that name. */
+function partsFor(parts: Parts, { person, rights }: Admitted): Parts {
+  const may = { readOnly: !rights.has('write'), mayDecide: rights.has('decide') };
+  if (person === undefined) return { ...parts, ...may };
+  const env = { ...parts.context.env, CROSSTALK_FROM: person };
+  const context: Context = { ...parts.context, env, dispatch: {} };
+  return { ...parts, ...may, context, login: person, person };
+}
+
+/** Returns a signal that ends with a token, and with the server; nothing looks once the request is gone. */
+function whileValid({ context, stop }: Parts, token: string, gone: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  const timer = setInterval(() => {
+    void isWebTokenValid(context, token).then((isValid) => {
+      if (!isValid) over.abort();
+    });
+  }, TOKEN_LOOK_MS).unref();
+  const ends = AbortSignal.any([stop, gone, over.signal]);
+  ends.addEventListener('abort', () => {
+    clearInterval(timer);
+  });
+  return AbortSignal.any([stop, over.signal]);
 }
 
 /** Converts a path of the table to the router's format. */

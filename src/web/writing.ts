@@ -31,7 +31,12 @@ export const writing = {
       'Idempotency-Key': header,
     },
     answer: async ({ get, body, parts }): Promise<WebSent> => {
-      const { context, hub, login, pushes } = parts;
+      const { context, hub, login, person, pushes } = parts;
+      if (person !== undefined && (body.from ?? person) !== person)
+        throw new CrosstalkError(
+          'refused',
+          `this token is of ${person}, and writes under no other name`,
+        );
       const marks = marksOf(context, get('Idempotency-Key'), body);
       const { sent, pushed } = await queueSend(context, body, { login, marks }, (refs) => {
         hub.noteQueued(refs);
@@ -69,12 +74,7 @@ export const writing = {
     status: 202,
     body: decideRequest,
     answer: async ({ body, parts }): Promise<WebDecided> => {
-      const { context, hub, login, pushes, mayDecide } = parts;
-      if (!mayDecide)
-        throw new CrosstalkError(
-          'refused',
-          'this page may not decide, as other machines can reach it; decide in a terminal of this machine: crosstalk approve, crosstalk deny',
-        );
+      const { context, hub, login, pushes } = parts;
       const { decided, pushed } = await decideOnPage(context, body, login, (refs) => {
         hub.noteQueued(refs);
       });

@@ -1,3 +1,4 @@
+import { RIGHTS } from '../../src/actions/page/web-tokens.ts';
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/actions/context.ts';
 import { makeApp } from '../../src/web/serve.ts';
@@ -18,7 +19,12 @@ it('docs/openapi.json describes every route that there is, and no other', () => 
     stop,
   };
   const door = { host: '127.0.0.1', bound: '127.0.0.1', port: 1, hostname: 'here' };
-  const app = makeApp(packages, makeParts(given), { token: 'x', door: () => door });
+  const app = makeApp(packages, makeParts(given), {
+    token: 'x',
+    door: () => door,
+    rights: new Set(RIGHTS),
+    tokenOf: () => Promise.resolve(undefined),
+  });
   const routes = app.routes
     .filter(({ method, path }) => method !== 'ALL' && path !== '*' && path !== '/*')
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
