@@ -1,7 +1,6 @@
 import { problem, hasBody } from './answers.ts';
 import { cookiesIn, isOurOrigin, isSame, pagePath, portOf, whoseHost, type Door } from './guard.ts';
-import { cookieOf, type Right } from '../actions/page/web-tokens.ts';
-import type { WebToken } from '../state/people/web-tokens.ts';
+import { cookieOf, type Right, type WebToken } from '../actions/page/web-tokens.ts';
 import { type Admitted, READ_ONLY } from './rights.ts';
 import { isApi as isOfApi, isWebhook, pathOf, STREAMS } from './path.ts';
 import { createHash } from 'node:crypto';

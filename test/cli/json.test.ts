@@ -9,6 +9,7 @@ const OTHERS = new Set(['web', 'mcp', 'demo']);
 
 /** What is given to each command, so that it has something to print; `MESSAGE` stands for a message. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
+  'web token': ['list'],
   init: ['made', '--cli', 'no-such-program'],
   send: ['--to', 'nobody', 'hello'],
   ask: ['worker', 'hello', '--timeout', '0'],

@@ -5,7 +5,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { RIGHTS, type Right, type WebToken, WebTokens } from '../../state/people/web-tokens.ts';
 import type { Context } from '../context.ts';
 
-export { RIGHTS, type Right };
+export { RIGHTS, type Right, type WebToken };
 
 /** A token as it is listed, without anything that lets somebody in. */
 export type ListedToken = Omit<WebToken, 'hash'> & { over: boolean };
