@@ -75,16 +75,16 @@ it('name@host is served by that host alone; the other one logs that it skipped i
 
 it('a bare name that both hosts serve is answered by both', { tags: 'long' }, async () => {
   const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo from front' });
-  const back = await bus.host('back', { worker: 'echo from back' });
+  const front = await bus.host('front', { helper: 'echo from front' });
+  const back = await bus.host('back', { helper: 'echo from back' });
   await front.once();
   await back.once();
-  await front.send('worker', 'which machine?');
+  await front.send('helper', 'which machine?');
   await front.once();
   await back.once();
   expect(
     bus
-      .from('worker')
+      .from('helper')
       .map(({ message }) => message.body)
       .sort(),
   ).toEqual(['from back\n', 'from front\n']);

@@ -184,7 +184,8 @@ export class Pools {
         return this.#parts.app.reader.message(tip, place.channel, place.relPath);
       }),
     );
-    const hosts = answered.flatMap((by) => (by?.from === actor ? [by.host] : []));
+    // Plain 6.0 may have written it without its host: then it is nobody else's.
+    const hosts = answered.flatMap((by) => (by?.from === actor ? (by.host ?? []) : []));
     return hosts.length === 0 || hosts.includes(this.#facts.host) ? 'here' : 'elsewhere';
   }
 
