@@ -9,5 +9,6 @@ export type * from './events.ts';
 export type * from './messages.ts';
 export type * from './notes.ts';
 export type * from './now.ts';
+export type * from './operating.ts';
 export type * from './sending.ts';
 export type * from './sessions.ts';

@@ -14,6 +14,8 @@ export interface WebSession {
   host: string | null;
   /** Whether every write is refused with 403. */
   read_only: boolean;
+  /** Whether this window may retry, pause, and change schedules and channels. */
+  may_operate: boolean;
   /** Whether this window may decide on the proposals of actors. */
   may_decide: boolean;
   /** Maximum size of a message in bytes. */

@@ -19,6 +19,7 @@ import { focusContent, keepFocus } from './shell/kept-focus.ts';
 import { ChangesView } from './shelf/changes-view.tsx';
 import { NoteView } from './shelf/note-view.tsx';
 import { NotesView } from './shelf/notes-view.tsx';
+import { AutomationView } from './shelf/automation-view.tsx';
 import { SkillView, SkillsView } from './shelf/skill-view.tsx';
 import { LiveLine, Side, Tabs } from './shell/side.tsx';
 import { turnTheme } from './shell/theme.ts';
@@ -137,6 +138,8 @@ function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Eleme
       return <ChannelView key={route.channel} channel={route.channel} at={route.relPath} />;
     case 'thread':
       return <ThreadView channel={route.channel} relPath={route.relPath} />;
+    case 'automation':
+      return <AutomationView />;
     case 'skills':
       return <SkillsView />;
     case 'skill':

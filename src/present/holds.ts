@@ -1,6 +1,5 @@
 import type { WebDelay, WebGate } from '../api/api.ts';
 import { formatAddress, type Address } from '../protocol/address.ts';
-import type { IgnoredDecision } from '../protocol/decision/judge.ts';
 import { didYouMean } from '../protocol/text/nearest.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
 import { endsByItself, reasonInWords, someOf, withoutSequences } from '../protocol/text/words.ts';
@@ -16,7 +15,7 @@ export interface GatedMail extends WebGate {
   /** ISO 8601 UTC. */
   since: string;
   /** Messages that state a decision and do not count, with the reason in words. */
-  ignored: (IgnoredDecision & { why: string })[];
+  ignored: { relPath: string; from: string; decision: string; reason: string; why: string }[];
 }
 
 /** Whether and why mail is held, and until when: `rate limited until …`. */

@@ -2,7 +2,13 @@ import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/layout.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/times.ts';
-import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';
+import type {
+  WebChannelRequest,
+  WebDecideRequest,
+  WebFile,
+  WebSendRequest,
+  WebUpload,
+} from '../api/api.ts';
 import { isSha256 } from '../protocol/attached.ts';
 
 /** A kind of parameter: its description in docs/openapi.json, and its parser. */
@@ -221,6 +227,23 @@ export function uploadRequest(value: unknown): WebUpload {
   const { name, base64 } = (typeof value === 'object' && value ? value : {}) as Partial<WebUpload>;
   if (typeof name === 'string' && typeof base64 === 'string') return { name, base64 };
   throw new CrosstalkError('usage', 'the body is no { name, base64 }');
+}
+
+/**
+ * Parses the body of a request that makes a channel.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
+export function channelRequest(value: unknown): WebChannelRequest {
+  const given = (typeof value === 'object' && value ? value : {}) as Partial<WebChannelRequest>;
+  const { name, parent = '', description = '' } = given;
+  if ([name, parent, description].every((one) => typeof one === 'string'))
+    return {
+      name: name ?? '',
+      ...(parent !== '' && { parent }),
+      ...(description !== '' && { description }),
+    };
+  throw new CrosstalkError('usage', 'the body is no { name, parent?, description? } of texts');
 }
 
 /** Describes a JSON value that is not text; a nested one may be too deep to be formatted again. */

@@ -37,7 +37,7 @@ export const reading = {
   /** The settings and permissions of this window */
   session: route('GET /api/session', {
     answer: async ({
-      parts: { context, hub, now, login, readOnly, mayDecide },
+      parts: { context, hub, now, login, readOnly, mayOperate, mayDecide },
     }): Promise<WebSession> => {
       const { hosts } = await now.get();
       return {
@@ -47,6 +47,7 @@ export const reading = {
         from: resolveFrom(context, undefined, login),
         host: hosts.find(({ this_machine: isHere }) => isHere)?.alias ?? null,
         read_only: readOnly,
+        may_operate: mayOperate,
         may_decide: mayDecide,
         message_limit: MAX_MESSAGE_BYTES,
         event_id: hub.ring.id(),

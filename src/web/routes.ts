@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../package.ts';
 import { problem } from './answers.ts';
 import { header, text, moment, needed, oneOf, part, time, whole } from './params.ts';
+import { operating } from './operating.ts';
 import { reading } from './reading.ts';
 import { route } from './route.ts';
 import { webhooks } from './webhook.ts';
@@ -279,6 +280,7 @@ export const routes = {
   }),
 
   ...writing,
+  ...operating,
   ...webhooks,
 
   /** This file */

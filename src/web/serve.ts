@@ -82,6 +82,7 @@ export async function serveWeb(
     token,
     login,
     readOnly,
+    mayOperate: !readOnly,
     mayDecide,
     stop: closing.signal,
     epoch,
@@ -234,7 +235,11 @@ const TOKEN_LOOK_MS = 5000;
 
 /** Returns the parts for a request; those of a person are under that name. */
 function partsFor(parts: Parts, { person, rights }: Admitted): Parts {
-  const may = { readOnly: !rights.has('write'), mayDecide: rights.has('decide') };
+  const may = {
+    readOnly: !rights.has('write'),
+    mayOperate: rights.has('operate'),
+    mayDecide: rights.has('decide'),
+  };
   if (person === undefined) return { ...parts, ...may };
   const env = { ...parts.context.env, CROSSTALK_FROM: person };
   const context: Context = { ...parts.context, env, dispatch: {} };

@@ -13,6 +13,7 @@ it('docs/openapi.json describes every route that there is, and no other', () => 
     context,
     token: 'x',
     login: 'anna',
+    mayOperate: true,
     mayDecide: true,
     readOnly: false,
     epoch: '00000000',

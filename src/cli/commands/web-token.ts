@@ -24,7 +24,7 @@ export const commands: readonly CommandSpec[] = [
       ['--days <n>', 'with add: for how many days it counts (default: 30)'],
     ],
     details:
-      'read: what the bus holds. watch: what runs of this machine print, and what they changed. write: send and reply. operate: try dead letters again, end kept processes. decide: plans and permissions that are addressed to that name. The token is printed once and kept nowhere; whoever has it opens the address of crosstalk web with ?token=<it> once.',
+      'read: what the bus holds. watch: what runs of this machine print, and what they changed. write: send and reply. operate: dead letters, kept processes, pauses, schedules, channels. decide: plans and permissions that are addressed to that name. The token is printed once and kept nowhere; whoever has it opens the address of crosstalk web with ?token=<it> once.',
     notInRun: 'who may use the page is decided by a person, not by a run',
     example: 'crosstalk web token add --as anna --rights read,write --days 30',
     run: usingTransport(run),

@@ -7,6 +7,7 @@ const SHELVES: readonly { to: Route; name: string; views: Route['view'][] }[] = 
   { to: { view: 'search', words: '' }, name: 'Messages', views: ['search'] },
   { to: { view: 'notes' }, name: 'Notes', views: ['notes', 'note', 'changes'] },
   { to: { view: 'skills' }, name: 'Skills', views: ['skills', 'skill'] },
+  { to: { view: 'automation' }, name: 'Automation', views: ['automation'] },
 ];
 
 /** Links to the libraries: messages, notes and skills. */

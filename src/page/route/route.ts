@@ -15,6 +15,7 @@ export type Route =
   /** The conversation, positioned at one message. */
   | { view: 'message'; channel: string; relPath: string }
   | { view: 'thread'; channel: string; relPath: string }
+  | { view: 'automation' }
   | { view: 'skills' }
   | { view: 'skill'; name: string }
   | ({ view: 'notes' } & NotesAsked)
@@ -55,6 +56,8 @@ export function routeOf(path: string, query: string): Route {
         return { view: 'flow', ...periodOf(asked) };
       case 'cost':
         return { view: 'cost' };
+      case 'automation':
+        return { view: 'automation' };
       case 'skills':
         return { view: 'skills' };
       case 'notes':
@@ -92,6 +95,8 @@ export function pathOf(route: Route): string {
       return `/flow${queryOf(route)}`;
     case 'cost':
       return '/cost';
+    case 'automation':
+      return '/automation';
     case 'skills':
       return '/skills';
     case 'skill':

@@ -26,7 +26,7 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
     to: { view: 'search', words: '' },
     name: 'Search',
     icon: 'search',
-    views: ['search', 'skills', 'skill', 'notes', 'changes', 'note'],
+    views: ['search', 'automation', 'skills', 'skill', 'notes', 'changes', 'note'],
   },
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];

@@ -31,6 +31,8 @@ function whatIs(route: Route, channels: readonly WebChannel[] | undefined): stri
       return channels?.find(({ id }) => id === route.channel)?.name ?? '';
     case 'thread':
       return 'Thread';
+    case 'automation':
+      return 'Automation';
     case 'skills':
       return 'Skills';
     case 'skill':
