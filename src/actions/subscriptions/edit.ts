@@ -84,11 +84,10 @@ export async function enableSubscription(
       'refused',
       `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}; correct it first`,
     );
-  const line = `enabled: ${String(enabled)}`;
   assertWhole(text, path);
   const { end } = headerPlace(text) ?? { end: 0 };
   const others = text.slice(0, end).replace(/^enabled:.*\n/gm, '');
-  const changed = `${others}${line}\n${text.slice(end)}`;
+  const changed = `${others}enabled: ${String(enabled)}\n${text.slice(end)}`;
   const delivered = await put(context, { name, path, text: changed, login, was: oid });
   return { name, path, delivered };
 }
