@@ -5,7 +5,8 @@ type Listener = (...told: unknown[]) => void;
 /**
  * An emitter of events by name, each with the values that its listeners receive; an event may have any number of
  * listeners. They are called synchronously, in the order in which they subscribed. An error that
- * one of them throws reaches neither the other listeners nor the caller of `emit`.
+ * one of them throws reaches neither the other listeners nor the caller of `emit`: with Node's `EventEmitter` the others
+ * are not called, and the caller gets it. A listener stays as long as the emitter.
  */
 export class Emitter<Events extends { [Name in keyof Events]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Listener[]>();

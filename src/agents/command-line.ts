@@ -54,6 +54,7 @@ const MARGIN = /[ \t\n]/;
 /** The characters, outside of quotes, that make a line more than one simple command. */
 const OPERATOR = /[|&;<>()`\r\n]/;
 
+/** Parses a command line, one character after the other: its words go `into` those of the first command, then into the rest. */
 export function commandLine(line: string): CommandLine {
   const words: Word[] = [];
   const rest: Word[] = [];
@@ -141,47 +142,53 @@ const STARTERS: ReadonlyMap<string, Starter> = new Map([
   ],
 ]);
 
+/**
+ * Finds the program of a command, one word after the other. `starter` reads the next word, first the shell: as the value
+ * of its last option, an option, an assignment, the name of the next starter, or else as the program.
+ */
 function startOf(words: readonly Word[]): Start | undefined {
   const variables = new Map<string, string>();
-  const [assignments, starters]: [Word[], Word[]] = [[], []];
+  const assignments: Word[] = [];
+  const starters: Word[] = [];
   let bare = false;
-  let by = SHELL;
-  /** Whether options of the starter may still follow, and which option waits for its value. */
+  let starter = SHELL;
+  /** Whether options of the starter may still follow. */
   let options = false;
+  /** Whether the word before was an option whose value is this word. */
   let waiting = false;
   for (const [at, word] of words.entries()) {
     const { raw, text } = word;
     // A shell recognizes an assignment only when its name is written without quotes.
-    const [name] = by.sets.exec(by.ofShell ? raw : text) ?? [];
+    const [name] = starter.sets.exec(starter.ofShell ? raw : text) ?? [];
     if (waiting) {
       waiting = false;
-      if (by.unsets !== NONE) variables.set(text, '');
+      if (starter.unsets !== NONE) variables.set(text, '');
     } else if (at > 0 && text.startsWith('-')) {
-      waiting = by.valued.test(text);
-      const clears = by.clears.test(text);
+      waiting = starter.valued.test(text);
+      const clears = starter.clears.test(text);
       // An unknown option may do anything, and may or may not take a value, so the result is
       // unknown.
-      if (!options || !(waiting || clears || by.flags.test(text))) return undefined;
+      if (!options || !(waiting || clears || starter.flags.test(text))) return undefined;
       options = text !== '--';
       bare ||= clears;
       if (clears) variables.clear();
-      const [, unset] = by.unsets.exec(text) ?? [];
+      const [, unset] = starter.unsets.exec(text) ?? [];
       if (unset !== undefined) variables.set(unset, '');
     } else if (name !== undefined) {
       options = false;
       variables.set(name, text.slice(name.length + 1));
-      if (by.ofShell) assignments.push(word);
+      if (starter.ofShell) assignments.push(word);
     } else {
       const next = STARTERS.get(word.value ?? '');
-      if (next === undefined || (next.ofShell && !by.ofShell)) {
+      if (next === undefined || (next.ofShell && !starter.ofShell)) {
         const args = words.slice(at + 1);
         const called = text.split('/').at(-1) ?? '';
         return { assignments, starters, program: word, name: called, args, variables, bare };
       }
-      by = next;
+      starter = next;
       options = true;
     }
-    if (!by.ofShell) starters.push(word);
+    if (!starter.ofShell) starters.push(word);
   }
   return undefined;
 }

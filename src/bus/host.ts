@@ -33,7 +33,7 @@ export interface HostEntry {
   result: ReturnType<typeof parseHostFile>;
 }
 
-/** Cached host files. */
+/** Host files that were parsed, by the ids of their objects. */
 const kept = new Cache<HostEntry['result']>(4 * 1024 * 1024);
 /** Number of files read at a time. */
 const CHUNK = 100;
@@ -78,11 +78,11 @@ export function findHost(entries: readonly HostEntry[], machine: MachineIdentity
   const wanted = served === undefined ? `hostname: ${hostname}` : `alias: ${served}`;
   const matches = entries.flatMap(({ path, result }) => {
     if (!result.ok) return [];
-    const match =
+    const isOurs =
       served === undefined
-        ? sameHostname(result.value.hostname, hostname)
+        ? result.value.hostname?.toLowerCase() === hostname.toLowerCase()
         : result.value.alias === served;
-    return match ? [{ path, file: result.value }] : [];
+    return isOurs ? [{ path, file: result.value }] : [];
   });
   const named = matches.filter(({ path, file }) => path === hostFile(file.alias));
   const [only, ...more] = named.length > 0 ? named : matches;
@@ -123,10 +123,6 @@ export function findHost(entries: readonly HostEntry[], machine: MachineIdentity
  */
 export function foreignClaim(path: string, ours: { alias: string; path: string }): string {
   return `${visible(path)} claims to be the host file of ${ours.alias}, which is ${escapeInvisible(ours.path)}; it counts for nothing, remove it`;
-}
-
-function sameHostname(declared: string | undefined, actual: string): boolean {
-  return declared?.toLowerCase() === actual.toLowerCase();
 }
 
 /**

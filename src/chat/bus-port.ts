@@ -32,7 +32,7 @@ import type { Attachment, ChannelRow, ChatPort, Choice, Entry, Opening } from '.
 import { optionLines } from '../protocol/talk.ts';
 import { search } from '../actions/reading/search.ts';
 import { status } from '../actions/health/status.ts';
-import { suffixOf } from '../protocol/layout.ts';
+import { messageKey, suffixOf } from '../protocol/layout.ts';
 import { inWords as stateInWords, presentAll } from '../present/state.ts';
 import { releasedWords } from '../present/holds.ts';
 import { failureMark, marksOf, writerWords } from '../present/marks.ts';
@@ -257,7 +257,9 @@ export class BusPort implements ChatPort {
   }
 }
 
+/** Characters of a message's suffix that are shown. */
 const SHORT = 8;
+/** Most results of a search. */
 const HITS = 10;
 
 /** Returns a thread as a tree, one line per message. @throws CrosstalkError as `thread` does */
@@ -305,8 +307,8 @@ const NEWEST = 20;
 export async function inboxLines(context: Context, name: string): Promise<string[]> {
   const { entries } = await inboxHere(context, { name, questions: false, limit: NEWEST }, {});
   const asking = await inboxHere(context, { name, questions: true, limit: NEWEST }, {});
-  const keys = new Set(entries.map(messageKeyOf));
-  const older = asking.entries.filter((entry) => !keys.has(messageKeyOf(entry)));
+  const keys = new Set(entries.map(keyOf));
+  const older = asking.entries.filter((entry) => !keys.has(keyOf(entry)));
   const all = [...entries, ...older];
   if (all.length === 0) return ['nothing came for you yet'];
   return all.flatMap(({ relPath, message, channel, unread, asks, verified }) => [
@@ -324,10 +326,11 @@ export async function inboxLines(context: Context, name: string): Promise<string
   ]);
 }
 
+/** Most characters of a message in the inbox list. */
 const MOST_SHOWN = 200;
 
-function messageKeyOf({ channel, relPath }: InboxEntry): string {
-  return `${channel.id}/${relPath}`;
+function keyOf({ channel, relPath }: InboxEntry): string {
+  return messageKey({ channel: channel.id, relPath });
 }
 
 /** Returns the results of a search in a channel, best first. @throws CrosstalkError as `search` does */

@@ -37,7 +37,7 @@ export interface Heartbeat {
   at: string;
   /** Seconds between polls when nothing happens. */
   interval: number;
-  /** The reason why it is longer than possible; absent when it is not, or was configured. */
+  /** The reason why the interval is longer than the shortest one; absent when it is not, or was configured. */
   slowed_by?: string;
   host: string | null;
   tip: string | null;
@@ -86,7 +86,7 @@ export interface Heartbeat {
 }
 
 /**
- * Returns the seconds without a report after which a dispatcher is stuck.
+ * Returns the seconds without a report after which a dispatcher counts as stuck.
  *
  * @param interval seconds
  */

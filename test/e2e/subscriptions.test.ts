@@ -279,6 +279,17 @@ it(
   },
 );
 
+it('is paused and goes on also where the lines of its file end as on Windows', async () => {
+  const host = await new Bus().host('front', { a: 'echo from a' });
+  const lines = ['---', 'source: answer:a', 'to: a', 'from: anna', 'enabled: true', '---', 'look'];
+  host.edit({ 'local/subscriptions/next.md': `${lines.join('\r\n')}\r\n` });
+  for (const [enabled, ...options] of [[false], [true, '--off']] as const) {
+    expect(await host.run('subscription', 'pause', 'next', ...options)).toMatchObject({ code: 0 });
+    const { out } = await host.run('subscription', 'list', '--json');
+    expect(JSON.parse(out)).toMatchObject([{ name: 'next', enabled }]);
+  }
+});
+
 it('is added, listed, paused and removed by commands, which say what is wrong', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { a: 'echo from a', b: 'cat >/dev/null; echo ok' });

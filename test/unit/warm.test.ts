@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { acp } from '../../src/agents/output/acp.ts';
 import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
 import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
-import { acp as narrator } from '../../src/agents/transcript/renderers.ts';
+import { rendererOf } from '../../src/agents/transcript/renderers.ts';
 import type { AgentProcess } from '../../src/dispatcher/sessions/pooled-process.ts';
 import { makeRoom, WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/runners.ts';
@@ -140,7 +140,7 @@ it('counts what a turn used, and tells why it failed', () => {
 });
 
 it('tells what a turn does as it does it', () => {
-  const told = narrator();
+  const told = rendererOf('acp')!;
   const lines = [
     says('I '),
     says('look.'),
@@ -413,7 +413,7 @@ function nextTurn<T>(value: T): Promise<T> {
 }
 
 it.each(['completed', 'failed'])('tells of a tool without input once it has %s', (status) => {
-  const told = narrator();
+  const told = rendererOf('acp')!;
   const lines = [
     update({ sessionUpdate: 'tool_call', toolCallId: 'a', kind: 'read', title: 'Read it' }),
     update({ sessionUpdate: 'tool_call_update', toolCallId: 'a', status: 'in_progress' }),

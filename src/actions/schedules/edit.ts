@@ -7,8 +7,7 @@ import { scheduleFile, isName } from '../../protocol/layout.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
-import { headerPlace } from '../../protocol/text/fences.ts';
-import { withoutLines } from '../../protocol/automation/fields.ts';
+import { withEnabled, withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
@@ -114,17 +113,6 @@ export async function enableSchedule(
     );
   const delivered = await put(context, { path, text: changed, login, was: oid }, name);
   return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
-}
-
-/** Returns the text of a file with its line `enabled` changed, and everything else unchanged. */
-function withEnabled(text: string, enabled: boolean): string {
-  const line = `enabled: ${String(enabled)}`;
-  const { end } = headerPlace(text) ?? { end: 0 };
-  const header = text.slice(0, end);
-  const changed = /^enabled:.*$/m.test(header)
-    ? header.replace(/^enabled:.*$/m, line)
-    : `${header}${line}\n`;
-  return changed + text.slice(end);
 }
 
 /**

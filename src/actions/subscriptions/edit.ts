@@ -5,8 +5,7 @@ import { subscriptionFile, isName } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
-import { headerPlace } from '../../protocol/text/fences.ts';
-import { withoutLines } from '../../protocol/automation/fields.ts';
+import { withEnabled, withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
@@ -84,11 +83,8 @@ export async function enableSubscription(
       'refused',
       `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}; correct it first`,
     );
-  const line = `enabled: ${String(enabled)}`;
   assertWhole(text, path);
-  const { end } = headerPlace(text) ?? { end: 0 };
-  const others = text.slice(0, end).replace(/^enabled:.*\n/gm, '');
-  const changed = `${others}${line}\n${text.slice(end)}`;
+  const changed = withEnabled(text, enabled);
   const delivered = await put(context, { name, path, text: changed, login, was: oid });
   return { name, path, delivered };
 }

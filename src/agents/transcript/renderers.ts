@@ -146,7 +146,7 @@ function resultOf(event: Json): Event[] {
 }
 
 /** Narrates a turn of the Agent Client Protocol. Text comes in pieces, which are joined until something else comes. */
-export function acp(): Renderer {
+function acp(): Renderer {
   let text = '';
   const said = (): Event[] => {
     const all = words('says', text);
@@ -177,10 +177,8 @@ export function acp(): Renderer {
         case 'tool_call':
         case 'tool_call_update':
           return toolOf(update);
-        case 'usage_update': {
-          const usd = costOf(update);
-          return usd === undefined ? [] : said();
-        }
+        case 'usage_update':
+          return costOf(update) === undefined ? [] : said();
         default:
           return [];
       }

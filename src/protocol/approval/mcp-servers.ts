@@ -1,5 +1,4 @@
-import type { HeldChange, Hash } from './approval.ts';
-import { digestOf } from './approval.ts';
+import { digestOf, type Hash, type HeldChange } from './approval.ts';
 import { canonical, copy, own, plain, type Approved, type Value } from './record.ts';
 import type { McpServer } from '../files/mcp-servers.ts';
 

@@ -1,4 +1,5 @@
 import { parseRecipients, type Address } from '../address.ts';
+import { headerPlace } from '../text/fences.ts';
 import type { HeaderFields } from '../text/frontmatter.ts';
 import { shown } from '../text/result.ts';
 import { type Message } from '../message.ts';
@@ -62,6 +63,17 @@ export function switchIn(
  */
 export function withoutLines(problems: readonly string[]): string {
   return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');
+}
+
+/** Returns the text of a file with its line `enabled` changed, and everything else unchanged. */
+export function withEnabled(text: string, enabled: boolean): string {
+  const line = `enabled: ${String(enabled)}`;
+  const { end } = headerPlace(text) ?? { end: 0 };
+  const header = text.slice(0, end);
+  const changed = /^enabled:.*$/m.test(header)
+    ? header.replace(/^enabled:.*$/m, line)
+    : `${header}${line}\n`;
+  return changed + text.slice(end);
 }
 
 /** Whether a message ends the work on another: an answer that is not an interim one, or the notice of a failure. */

@@ -29,7 +29,7 @@ export interface TierSandbox {
   sandbox?: Sandbox;
 }
 
-/** Name of the option of a sandbox in a host file. */
+/** The one option of a tier that is about its sandbox. */
 export const SANDBOX_OPTIONS: readonly string[] = ['sandbox'];
 
 /** The sandbox that `default` names. */
@@ -37,7 +37,8 @@ export const USUAL_SANDBOX: Sandbox = { write: [], read: [], hide: [], net: ['mo
 const KEYS = ['write', 'read', 'hide', 'net', 'env'];
 const VARIABLE = /^[A-Za-z_]\w*\*?$/;
 const HOST = /^(?:\*\.)?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d{1,5})?$/;
-const MOST = 100;
+/** Most entries of one of its lists. */
+const MOST_ITEMS = 100;
 
 /** Parses the sandbox of a tier; invalid values are added to the problems. */
 export function tierSandbox(
@@ -50,8 +51,8 @@ export function tierSandbox(
   const at = `${where}.sandbox`;
   if (typeof sandbox !== 'object' || sandbox === null || Array.isArray(sandbox)) {
     // A command that sets it can only pass a text.
-    const isMeant = typeof sandbox === 'string' && sandbox.startsWith('{');
-    const how = isMeant
+    const looksLikeMapping = typeof sandbox === 'string' && sandbox.startsWith('{');
+    const how = looksLikeMapping
       ? ', which is written into the host file by hand, and then accepted with: crosstalk host approve'
       : '';
     problems.push(
@@ -68,7 +69,7 @@ export function tierSandbox(
     if (value === undefined) return [];
     const items: unknown[] = Array.isArray(value) ? value : [value];
     const isList = items.every((item): item is string => typeof item === 'string' && fits(item));
-    if (isList && items.length <= MOST) return items;
+    if (isList && items.length <= MOST_ITEMS) return items;
     problems.push(`${at}.${key} is ${shown(value)}, expected ${expected}`);
     return [];
   };
