@@ -64,7 +64,7 @@ describe('a host file', () => {
   it('says every problem at once', () => {
     expect(
       parse(
-        'alias: ../x\nactors:\n  "a b": {t: x}\n  c: {}\n  d: {t: {cli: "", count: 0, timeout: soon}}\n',
+        'alias: ../x\nactors:\n  "a b": {t: x}\n  c: {}\n  d: {t: {cli: "", count: 0, timeout: soon, attempts: [3]}}\n',
       ),
     ).toEqual({
       ok: false,
@@ -75,6 +75,7 @@ describe('a host file', () => {
         'actors.d.t.cli is "", expected a command line',
         'actors.d.t.count is "0", expected a whole number from 1 to 100000',
         'actors.d.t.timeout is "soon", expected a duration such as 90, 90s, 10m or 2h, at most 24 days',
+        'actors.d.t.attempts is "["3"]", expected a whole number from 1 to 100000',
       ],
     });
     expect(parse('alias: a\n')).toEqual({ ok: false, problems: ['actors is missing'] });

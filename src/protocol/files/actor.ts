@@ -3,8 +3,8 @@ import { parseHandWritten } from '../text/hand-written.ts';
 import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/times.ts';
 import { parseMcpServers, type McpServer } from './mcp-servers.ts';
-import { MAX_HISTORY, wholeIn } from './tier-options.ts';
-import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { MAX_HISTORY } from './tier-options.ts';
+import { wholeIn, parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
 export interface Profile extends ProfileOptions {

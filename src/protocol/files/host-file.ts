@@ -26,7 +26,7 @@ import { EVERYONE } from '../address.ts';
 import { isName } from '../layout.ts';
 import { MAX_MS, parseDuration } from '../text/times.ts';
 import { didYouMean } from '../text/nearest.ts';
-import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { parsed, shown, unreadable, type Parsed, wholeIn } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
 export interface Tier
@@ -141,8 +141,8 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   }
   const number = (key: string, value: unknown, fallback: number): number => {
     if (value === undefined) return fallback;
-    const result = Number(value);
-    if (Number.isInteger(result) && result >= 1 && result <= 100_000) return result;
+    const result = wholeIn(value, 100_000);
+    if (result !== undefined) return result;
     problems.push(field(`${where}.${key}`, value, 'a whole number from 1 to 100000'));
     return fallback;
   };

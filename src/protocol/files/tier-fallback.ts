@@ -1,4 +1,4 @@
-import { shown } from '../text/result.ts';
+import { shown, wholeIn } from '../text/result.ts';
 
 /** The tiers that take a tier's mail when it cannot be handled there (bills.md, "Fallback"). */
 export interface TierFallback {
@@ -24,15 +24,14 @@ export function tierFallback(
   const names = namesIn(fallback);
   if (fallback !== undefined && names === undefined)
     problems.push(`${where}.fallback is ${shown(fallback)}, expected a tier, or a list of tiers`);
-  const times = Number(after);
-  const isCount = Number.isInteger(times) && times >= 1 && times <= 100_000;
-  if (after !== undefined && !isCount)
+  const times = wholeIn(after, 100_000);
+  if (after !== undefined && times === undefined)
     problems.push(
       `${where}.fallback_after is ${shown(after)}, expected a whole number from 1 to 100000`,
     );
   return {
     ...(names !== undefined && { fallback: names }),
-    ...(after !== undefined && isCount && { fallbackAfter: times }),
+    ...(times !== undefined && { fallbackAfter: times }),
   };
 }
 

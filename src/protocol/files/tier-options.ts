@@ -2,7 +2,7 @@ import { SANDBOX_OPTIONS, isWorkdir } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
 import { GATE_OPTIONS, PERMIT_OPTIONS } from './tier-gate.ts';
 import { isName } from '../layout.ts';
-import { shown } from '../text/result.ts';
+import { shown, wholeIn } from '../text/result.ts';
 import { isRefName } from '../text/words.ts';
 
 /** A run's memory of earlier runs of its tier (warm.md). */
@@ -65,12 +65,6 @@ export function tierSession(
     ...(isKept && most !== undefined && { sessionMaxTurns: most }),
     ...(earlier !== undefined && { history: earlier }),
   };
-}
-
-/** Parses a whole number from 1 to `most` in a header. */
-export function wholeIn(value: unknown, most: number): number | undefined {
-  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
-  return Number.isInteger(number) && number >= 1 && number <= most ? number : undefined;
 }
 
 /** Parses the kind of a run's session in a header that anybody may have written. */
@@ -137,8 +131,7 @@ export function usdOf(value: unknown): number | undefined {
 }
 
 function tokensOf(value: unknown): number | undefined {
-  const tokens = Number(value);
-  return Number.isInteger(tokens) && tokens >= 1 && tokens <= MAX_TOKENS ? tokens : undefined;
+  return wholeIn(value, MAX_TOKENS);
 }
 
 /** The copy of a repository that each thread of a tier receives (work.md); without `worktree` there is none. */

@@ -18,6 +18,12 @@ export function shown(value: unknown): string {
   return `"${flat.length > 60 ? `${flat.slice(0, 57)}...` : flat}"`;
 }
 
+/** Parses a whole number from 1 to `most` in a header. */
+export function wholeIn(value: unknown, most: number): number | undefined {
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+  return Number.isInteger(number) && number >= 1 && number <= most ? number : undefined;
+}
+
 /** Longest reason, in characters: it may quote a word of any length from a file. */
 const MAX_REASON = 200;
 
