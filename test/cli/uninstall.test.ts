@@ -69,6 +69,9 @@ async function machine(): Promise<{
 
 it('uninstall removes what was installed and nothing else, and says what stays', async () => {
   const { home, app, team, unit, asked, run } = await machine();
+  const key = join(home, '.ssh/crosstalk_ed25519');
+  mkdirSync(dirname(key));
+  writeFileSync(key, '');
   const before = git(team, 'rev-parse', 'HEAD');
   const unasked = await run('uninstall');
   expect([unasked.code, unasked.err]).toEqual([
@@ -85,6 +88,7 @@ it('uninstall removes what was installed and nothing else, and says what stays',
     `Removed: ${join(app, '.mcp.json')} (the entry of crosstalk for Claude Code)`,
   );
   expect(out).toContain('Stays: every transport, which is a git repository\n');
+  expect(out).toContain(`Stays: the key with which you sign, ${key}\n`);
   expect(out).toContain('Stays: the program; remove it with: npm uninstall --global @cordfuse/');
   expect(readFileSync(asked, 'utf8')).toContain('--user disable --now crosstalk-here-0123456789ab');
   expect(readdirSync(join(home, '.config/systemd/user'))).toEqual([

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { thisMachine } from '../../actions/service/machine.ts';
 import {
@@ -7,6 +8,7 @@ import {
   removeInstalled,
   type Installed,
 } from '../../actions/service/uninstall.ts';
+import { USUAL_KEY } from '../../actions/keys/pinning.ts';
 import { dataHome } from '../../actions/setup/project.ts';
 import { atPath } from '../../at-path.ts';
 import { CLIENTS, startsThis } from '../../mcp/install/clients.ts';
@@ -116,8 +118,10 @@ async function staying(
   const given = io.env['CROSSTALK_STATE_DIR'] ?? '';
   const isThere = (path: string): boolean => atPath(path, { follow: false }) !== undefined;
   const clones = dataHome(io.env);
+  const key = join(io.env['HOME'] ?? homedir(), USUAL_KEY.slice('~/'.length));
   return [
     'every transport, which is a git repository',
+    ...(isThere(key) ? [`the key with which you sign, ${key}`] : []),
     ...(isThere(clones) ? [`the clones of buses in projects, in ${clones}`] : []),
     ...(state || states.length === 0
       ? []
