@@ -7,9 +7,11 @@ import { saidSecrets } from '../protocol/text/secrets.ts';
 import { directPublisher, type Context } from './context.ts';
 import { findLostMail } from './lost-mail.ts';
 import { queuedLine } from '../present/state.ts';
+import { refusesPush } from '../transport/git/failure.ts';
 
 /** The outcome of a delivery: it is on the remote, or waits in the outbox for a reason. */
-export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
+export type Delivered =
+  { published: true; direct: boolean } | { published: false; reason: string; isRefused?: boolean };
 
 /** Milliseconds to wait for a dispatcher; one that takes longer has the message safely in the outbox. */
 const ANSWER_LIMIT_MS = 30_000;
@@ -168,7 +170,9 @@ function delivered(
       `not published: ${outcome.failure.reason}; it is kept aside, see it with: crosstalk status, try it again with: crosstalk sync --retry`,
     );
   }
-  return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
+  if (outcome === undefined) return { published: false, reason: 'the dispatcher gave no reason' };
+  const { kind, reason } = outcome.failure;
+  return { published: false, reason, isRefused: refusesPush(kind) };
 }
 
 /**

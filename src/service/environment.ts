@@ -116,6 +116,8 @@ export function shownValue(
 }
 
 const NAMED = '# --env:';
+/** The beginning of the file of a service's environment. */
+export const MADE_BY = '# What agent CLIs get from the service; made by crosstalk service install';
 
 /**
  * Renders the file from which the service reads its environment: systemd's `EnvironmentFile=`, which
@@ -123,7 +125,7 @@ const NAMED = '# --env:';
  */
 export function environmentFile({ variables, named }: Captured, at: string): string {
   return [
-    `# What agent CLIs get from the service; made by crosstalk service install, ${at}.`,
+    `${MADE_BY}, ${at}.`,
     ...(named.size > 0 ? [`${NAMED} ${[...named].join(' ')}`] : []),
     ...[...variables].map(([name, value]) => `${name}="${value.replace(/[\\"$`]/g, '\\$&')}"`),
     '',

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { Bus } from '../support/bus.ts';
 import { sample } from '../support/form.ts';
 import { git } from '../support/git.ts';
@@ -22,10 +23,48 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const REMOTE = 'git@example.com:team/bus.git';
 const PATIENCE = { timeout: 480_000 };
 
+/** Commands that are not run here, and why. */
+const NOT_HERE: Record<string, string> = {
+  'npm ci && npm pack': 'run by .ci/run',
+  'npm install --global ./cordfuse-crosstalk-6.0.0.tgz': 'run by .ci/run, in a folder',
+  'npm ci && npm run demo': 'run by .ci/run',
+  'npm ci && npm test': 'run by .ci/run',
+  'npm run standalone': 'run by .ci/run',
+  'sh install.sh <archive>': 'test/cli/install-sh.test.ts',
+  'loginctl enable-linger': 'a setting of this machine',
+  'crosstalk web --open': 'opens a browser',
+  'crosstalk actor edit concierge': 'opens an editor',
+  'crosstalk actor edit tester': 'opens an editor; run with --file below',
+  'crosstalk key pin ben ben.pub': 'asks a person; test/e2e/signed.test.ts',
+};
+
+function textOf(guide: string): string {
+  const path = guide === 'README' ? 'README.md' : `docs/guides/${guide}.md`;
+  return readFileSync(join(root, path), 'utf8');
+}
+
 /** The shell blocks of a guide, in order. */
 function blocks(guide: string): string[] {
-  const text = readFileSync(join(root, 'docs/guides', `${guide}.md`), 'utf8');
-  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  return [...textOf(guide).matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+}
+
+/**
+ * The commands in the sentences of a guide that are more than the name of one and in none of its blocks, each as it
+ * is first.
+ */
+function commandsInText(guide: string): string[] {
+  const text = textOf(guide).replace(/^```.*?^```$/gms, '');
+  const inBlocks = blocks(guide).join('');
+  const spans = [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.replace(/\s+/g, ' '));
+  const isName = (span: string): boolean =>
+    COMMANDS.some(({ name }) => `crosstalk ${name}` === span);
+  return [...new Set(spans)].filter(
+    (span) =>
+      /^(?:crosstalk|npm|npx|sh|loginctl|sudo) /.test(span) &&
+      span !== 'crosstalk --help' &&
+      !isName(span) &&
+      !inBlocks.includes(span),
+  );
 }
 
 /** A machine of a newcomer: an empty home, and the programs that the guides take for granted. */
@@ -151,7 +190,7 @@ class Reader {
     git(machine.home, 'clone', '--quiet', 'app.git', app);
     writeFileSync(join(app, 'readme'), 'helo\n');
     await machine.shell('git add . && git commit -qm first && git push -q origin HEAD:main', app);
-    if (guide === 'ask-one-agent') return reader;
+    if (['ask-one-agent', 'README'].includes(guide)) return reader;
     await machine.shell(
       'crosstalk init team --from anna --alias laptop --cli claude --no-sandbox >&2',
     );
@@ -173,8 +212,9 @@ class Reader {
     const lines = text.trimEnd().split('\n');
     const told = lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2));
     let out = '';
-    for (const line of lines.filter((one) => !one.startsWith('# ')))
-      out += await this.#line(await this.#named(line));
+    for (const line of lines)
+      if (!line.startsWith('# ') && !(line in NOT_HERE))
+        out += await this.#line(await this.#named(line));
     for (const words of told) expect(out).toContain(words);
   }
 
@@ -184,40 +224,104 @@ class Reader {
     return said;
   }
 
-  /** Puts what a reader would copy from the screen into the place of `<message>`, `<answer>` and `<question>`. */
+  /** Puts what a reader would copy from the screen, or has at hand, into the places of a line that stand for it. */
   async #named(line: string): Promise<string> {
-    if (line.includes('<question>')) {
-      const asked = await until('a question', async () => {
-        const rows = await this.#json('inbox --questions');
-        return rows.length > 0 && rows;
-      });
-      return line.replace('<question>', asked[0]?.relPath ?? '');
-    }
-    const [placeholder, isAnswer] = /<(?:message|(answer))>/.exec(line) ?? [];
-    if (placeholder === undefined) return line;
-    const written = await this.#json('log');
-    const newest = written
-      .filter(({ from }) => (from === 'anna') === (isAnswer === undefined))
-      .at(-1);
-    return line.replace(placeholder, newest?.relPath ?? '');
+    let named = line;
+    for (const [place] of line.matchAll(/<[a-z]+>|\[payload\]/g))
+      named = named.replace(place, await this.#valueOf(place, line));
+    return named;
   }
 
-  async #json(command: string): Promise<{ relPath: string; from: string }[]> {
+  async #valueOf(place: string, line: string): Promise<string> {
+    if (place === '<actor>') return 'concierge';
+    if (place === '<dir>') return '"$HOME/files"';
+    if (place === '<source>') return 'deploy';
+    if (place === '[payload]') return '"version 1.3 is out"';
+    if (place === '<question>')
+      return until('a question', async () => (await this.#json('inbox --questions'))[0]?.relPath);
+    if (place === '<id>') {
+      await this.#line(
+        'crosstalk actor add broken --cli false && crosstalk actor set broken attempts=1',
+      );
+      await this.#line('crosstalk send --to broken "do it"');
+      return until('a dead letter', async () => (await this.#json('dlq'))[0]?.id);
+    }
+    if (place === '<digest>') {
+      const command = `echo changed for ${line.replaceAll(/\W+/g, ' ')}`;
+      await this.#line(`sed -i 's/cli: .*/cli: ${command}/' hosts/laptop.md`);
+      await this.#line('git add . && git commit --quiet --message "another command"');
+      return until('a change', async () => (await this.#json('host show'))[0]?.held?.[0]?.digest);
+    }
+    if (place === '<worktree>') {
+      if ((await this.#json('worktree list')).length === 0)
+        await this.#line('crosstalk ask coder "Fix the typo in the readme, and commit it."');
+      return (await this.#json('worktree list'))[0]?.branch ?? '';
+    }
+    if (line.startsWith('crosstalk reply ') && place === '<message>') {
+      const ask = 'crosstalk send --from concierge --to anna --option yes --option no "Shall I?"';
+      return sentIn(await this.#line(`${ask} --anyway`));
+    }
+    const written = (await this.#json('log')).filter(
+      ({ from, files }) =>
+        (from === 'anna') === (place === '<message>') &&
+        (!line.includes('--files') || (files?.length ?? 0) > 0),
+    );
+    const last = written.at(-1)?.relPath;
+    return last ?? sentIn(await this.#line('crosstalk send --to concierge "hello"'));
+  }
+
+  async #json(command: string): Promise<Row[]> {
     const out = await this.machine.shell(`crosstalk ${command} --json`, this.#cwd);
-    return out
-      .split('\n')
-      .filter(Boolean)
-      .flatMap((line) => JSON.parse(line) as { relPath: string; from: string });
+    // Some print a value a line, some one value.
+    const texts = /^[[{]$/m.test(out) ? [out] : out.split('\n').filter(Boolean);
+    return texts.flatMap((text) => JSON.parse(text) as Row | Row[]);
   }
 }
 
+/** What is read of what commands print with `--json`. */
+interface Row {
+  relPath: string;
+  from: string;
+  files?: unknown[];
+  id?: string;
+  branch?: string;
+  held?: { digest: string }[];
+}
+
+/** The path of the message that `send` has said it sent. */
+function sentIn(said: string): string {
+  return /^(?:Sent|Queued|Written): (\S+)/m.exec(said)?.[1] ?? said;
+}
+
+const guides = ['README', ...readdirSync(join(root, 'docs/guides')).sort()].map((name) =>
+  name.replace('.md', ''),
+);
+
 describe('each command of a guide works, in its order', () => {
-  const guides = readdirSync(join(root, 'docs/guides')).map((name) => name.replace('.md', ''));
-  const onOne = guides.filter((guide) => guide !== 'two-machines').sort();
+  const onOne = guides.filter((guide) => guide !== 'two-machines');
   it.each(sample(onOne))('%s', { tags: 'sampled', timeout: 600_000 }, async (guide) => {
     const reader = await Reader.of(guide);
     expect(blocks(guide).length).toBeGreaterThan(2);
     for (const block of blocks(guide)) await reader.run(block);
+    for (const line of commandsInText(guide)) await reader.run(`${line}\n`);
+  });
+
+  it('no page has one that is not run, but for those with a reason', () => {
+    const seen = guides.flatMap((guide) => [
+      ...blocks(guide).flatMap((block) => block.trimEnd().split('\n')),
+      ...commandsInText(guide),
+    ]);
+    expect(Object.keys(NOT_HERE).filter((line) => !seen.includes(line))).toEqual([]);
+    // The guide for two machines is read above.
+    expect(commandsInText('two-machines').filter((line) => !(line in NOT_HERE))).toEqual([]);
+    for (const guide of guides) {
+      // What `npm run demo` has printed begins with a prompt.
+      const lines = [...textOf(guide).matchAll(/^```(\S*)\n(.*?)^```$/gms)].flatMap(
+        ([, kind, block = '']) => (kind === 'sh' ? [] : block.split('\n')),
+      );
+      const commands = lines.filter((line) => /^(?:crosstalk|npm|npx|sh|git) /.test(line));
+      expect(commands, guide).toEqual([]);
+    }
   });
 });
 

@@ -15,64 +15,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { scratch } from '../support/bus.ts';
-import { command, type Ran, type RunOptions } from '../support/command.ts';
+import type { Ran } from '../support/command.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
 import { noOtherUser } from '../support/other-user.ts';
-
-const REF = 'refs/crosstalk/bus';
-
-/** Somebody who works in a clone of a project, with a home folder of their own. */
-class Person {
-  readonly home: string;
-  app: string;
-  readonly name: string;
-
-  constructor(root: string, name: string, remote: string) {
-    this.name = name;
-    this.home = join(root, `${name}-home`);
-    this.app = join(root, `${name}-app`);
-    mkdirSync(this.home);
-    git(root, 'clone', '--quiet', remote, this.app);
-  }
-
-  run(...argv: string[]): Promise<Ran> {
-    return this.runIn(this.app, {}, ...argv);
-  }
-
-  runIn(cwd: string, options: Partial<RunOptions>, ...argv: string[]): Promise<Ran> {
-    const env = {
-      HOME: this.home,
-      XDG_STATE_HOME: join(this.home, 'state'),
-      XDG_DATA_HOME: join(this.home, 'data'),
-    };
-    return command(argv, { cwd, ...options, env: { ...env, ...options.env } });
-  }
-
-  async init(...options: string[]): Promise<Ran> {
-    const own = ['--cli', 'cat >/dev/null; echo answered', '--from', this.name, '--no-sandbox'];
-    return this.run('init', ...own, '--alias', this.name, '--actor', `${this.name}s`, ...options);
-  }
-
-  /** The text of this machine's host file on the bus. */
-  hostFile(hub: string): string {
-    return git(hub, 'show', `${REF}:hosts/${this.name}.md`);
-  }
-}
-
-/** A project with one commit, at a bare remote, with a first clone. */
-function project(): { root: string; hub: string; anna: Person } {
-  const root = scratch();
-  const hub = join(root, 'hub.git');
-  git(root, 'init', '--quiet', '--bare', '--initial-branch=main', hub);
-  const anna = new Person(root, 'anna', hub);
-  git(anna.app, 'checkout', '--quiet', '-b', 'main');
-  writeFileSync(join(anna.app, 'readme'), 'hello\n');
-  git(anna.app, 'add', '.');
-  git(anna.app, 'commit', '--quiet', '-m', 'first');
-  git(anna.app, 'push', '--quiet', 'origin', 'main');
-  return { root, hub, anna };
-}
+import { Person, project, REF } from '../support/project-bus.ts';
 
 const servers: Server[] = [];
 
@@ -102,7 +49,7 @@ async function served(folder: string, password?: string): Promise<string> {
 
 describe('a bus in a project', () => {
   it('is a ref of the project’s remote, and nothing of the project is written', async () => {
-    const { root, hub, anna } = project();
+    const { hub, anna } = project();
     const before = digestOf(anna.app);
     const made = await anna.init();
     expect(made.code, made.err).toBe(0);
@@ -110,19 +57,6 @@ describe('a bus in a project', () => {
     expect(made.err).toContain(`everybody who can read ${hub} can read the bus`);
     expect(digestOf(anna.app)).toEqual(before);
     expect(git(hub, 'for-each-ref', '--format=%(refname)')).toBe(`${REF}\nrefs/heads/main\n`);
-    // What a clone, and each command that somebody gives in it, sees of the bus.
-    const other = join(root, 'other');
-    git(root, 'clone', '--quiet', hub, other);
-    git(other, 'fetch', '--quiet', '--prune');
-    git(other, 'push', '--quiet', '--all');
-    git(other, 'gc', '--quiet');
-    const refs = 'HEAD\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n';
-    expect(git(other, 'for-each-ref', '--format=%(refname)')).toBe(refs.replace('HEAD\n', ''));
-    expect(git(other, 'log', '--all', '--oneline').trim().split('\n')).toHaveLength(1);
-    expect(git(other, 'branch', '--all')).not.toContain('crosstalk');
-    const mirror = join(root, 'mirror.git');
-    git(root, 'clone', '--quiet', '--mirror', hub, mirror);
-    expect(git(mirror, 'for-each-ref', '--format=%(refname)')).toContain(REF);
   });
 
   it('is found from anywhere in the project, and not from the copy of a thread', async () => {
@@ -413,6 +347,17 @@ describe('a bus in a project', () => {
     const joined = await eve.init('--join', hub);
     expect(joined.out, joined.err).toContain('Joined as eve.');
     expect(eve.hostFile(hub)).toContain('alias: eve');
+
+    // Or a bus of its own is begun there, as the refusal says, and no old question is answered in it.
+    const zoe = new Person(root, 'zoe', fork);
+    const [, remove = ''] =
+      /takes the copy away: (git push .+ --delete \S+);/.exec(refused.err) ?? [];
+    execFileSync('sh', ['-c', remove], { cwd: zoe.app });
+    const begun = await zoe.init();
+    expect(begun.out, begun.err).toContain('A new transport with the host zoe.');
+    await zoe.run('dispatch', '--once');
+    expect((await zoe.run('log')).out).not.toContain('an old question');
+    expect(git(fork, 'ls-tree', '-r', '--name-only', REF)).not.toContain('hosts/anna.md');
   });
 
   it('is a branch, after asking, where the remote takes no such ref', async () => {

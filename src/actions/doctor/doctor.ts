@@ -12,6 +12,7 @@ import { nodeCheck } from './node.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
+import { OLDEST_GIT } from '../../transport/git/failure.ts';
 import { firstOnPath } from '../locate.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { examine } from '../health/status.ts';
@@ -29,7 +30,6 @@ import { Worktrees } from '../../state/worktrees.ts';
 import { fileSystemAt } from '../../state/place/file-system.ts';
 import { ago } from '../../present/times.ts';
 
-const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
 const MANY_LOOSE = 10_000;
 const REACH = 'check the address (git remote -v), the network and your access';
@@ -106,9 +106,9 @@ function processOne({ dispatcher }: Facts): Check[] {
 async function gitVersion({ transport }: Context): Promise<Check> {
   const found = await transport.git(['--version']);
   const [major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(found) ?? []).slice(1).map(Number);
-  const [least = 0, lesser = 0] = OLDEST_GIT;
+  const [least = 0, lesser = 0] = OLDEST_GIT.split('.').map(Number);
   const ok = major > least || (major === least && minor >= lesser);
-  return { check: 'git', ok, found, fix: `install git ${OLDEST_GIT.join('.')} or newer` };
+  return { check: 'git', ok, found, fix: `install git ${OLDEST_GIT} or newer` };
 }
 
 /** Checks that the remote is reachable, and writable as far as an empty push can tell. */

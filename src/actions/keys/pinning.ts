@@ -132,7 +132,7 @@ export interface OwnKey {
 }
 
 /** Next to the other ssh keys, where sandboxes of agent CLIs hide it too. */
-const USUAL = '~/.ssh/crosstalk_ed25519';
+export const USUAL_KEY = '~/.ssh/crosstalk_ed25519';
 
 /**
  * Returns the key of this clone; undefined when none is set.
@@ -147,7 +147,7 @@ export async function ownKey(context: Context): Promise<OwnKey | undefined> {
 
 /** Signs with the key at the usual place, if there is one that can sign without a prompt. */
 async function useUsualKey(context: Context): Promise<OwnKey | undefined> {
-  const path = pathOf(context, USUAL);
+  const path = pathOf(context, USUAL_KEY);
   const isThere = (await publicKeyAt(context, path).catch(() => undefined)) !== undefined;
   return isThere ? useKey(context, path) : undefined;
 }
@@ -159,7 +159,7 @@ async function useUsualKey(context: Context): Promise<OwnKey | undefined> {
  * @throws CrosstalkError `refused` when the file exists, or cannot be written
  */
 export async function createKey(context: Context, given: string, login: string): Promise<OwnKey> {
-  const path = pathOf(context, given === '' ? USUAL : given);
+  const path = pathOf(context, given === '' ? USUAL_KEY : given);
   const isThere = await access(path).then(
     () => true,
     () => false,

@@ -160,7 +160,9 @@ export async function uninstallService(
 ): Promise<Uninstalled> {
   const target = await theService(context, machine);
   await removeService(machine, target, signal);
-  const removed = [target.file, context.paths.serviceEnv];
+  const { serviceEnv } = context.paths;
+  await remove(serviceEnv);
+  const removed = [target.file, serviceEnv];
   return { name: target.name, removed, kept: context.paths.root };
 }
 
@@ -171,7 +173,8 @@ export async function removeService(
   signal?: AbortSignal,
 ): Promise<void> {
   await take(machine, service, stepsOf(service, 'uninstall'), signal);
-  for (const file of [service.file, environmentOf(service)]) await remove(file);
+  const environment = environmentOf(service);
+  for (const file of [service.file, environment]) if (file !== undefined) await remove(file);
   await take(machine, service, stepsOf(service, 'forget'), signal);
 }
 

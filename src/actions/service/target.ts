@@ -10,9 +10,14 @@ import {
   type ManagerKind,
   servedBy,
 } from '../../service/files.ts';
+import { MADE_BY } from '../../service/environment.ts';
 import type { Target } from '../../service/steps.ts';
+import { plainFileAt } from '../../plain-file.ts';
 import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
+
+/** Maximum bytes of the environment of a service. */
+const MAX_ENVIRONMENT = 1024 * 1024;
 
 /** Returns the service managers of a platform and the folder in which each keeps its files. */
 function folders(
@@ -97,11 +102,22 @@ export async function servicesHere(
   return found;
 }
 
-/** Returns the file from which a service reads its environment. */
-export function environmentOf({ kind, text }: InstalledService): string {
+/**
+ * Returns the file with the environment that an installation has written for a service. Whoever edits its file may
+ * name others besides, or instead: those are not ours.
+ */
+export function environmentOf({ kind, text }: InstalledService): string | undefined {
   // The label, the shell, -c, the script and $0 come first.
-  if (kind === 'launchd') return plistStrings(text)[5] ?? '';
-  return (/^EnvironmentFile=(.*)$/m.exec(text)?.[1] ?? '').replaceAll('%%', '%');
+  const named =
+    kind === 'launchd'
+      ? plistStrings(text).slice(5, 6)
+      : [...text.matchAll(/^EnvironmentFile=-?(.*)$/gm)].map(([, path = '']) =>
+          path.replaceAll('%%', '%'),
+        );
+  return named.find((path) => {
+    const found = plainFileAt(path, MAX_ENVIRONMENT, { follow: false });
+    return found.kind === 'text' && found.text.startsWith(MADE_BY);
+  });
 }
 
 /**

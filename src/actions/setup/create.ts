@@ -7,7 +7,8 @@ import { defaultBranch, makeRepository, type InProject } from '../../transport/c
 import type { Failure } from '../../transport/transport.ts';
 import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context, assertNoSecret } from '../context.ts';
-import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
+import { refusesPush } from '../../transport/git/failure.ts';
+import { DEFAULTS, pushLater, type InitInput, type Initialised } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import {
   hostText,
@@ -77,17 +78,14 @@ export async function create(
   };
   return {
     ...result,
-    pushed: await withContext(
-      surroundings,
-      { transport: dir, note: input.note },
-      async (context) => {
-        await context.transport.identity();
-        await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
-          joins: true,
-        });
-        return remote !== undefined && (how.push ?? push)(context);
-      },
-    ),
+    ...(await withContext(surroundings, { transport: dir, note: input.note }, async (context) => {
+      await context.transport.identity();
+      await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
+        joins: true,
+      });
+      if (remote === undefined) return { pushed: false };
+      return how.push === undefined ? push(context) : { pushed: await how.push(context) };
+    })),
   };
 }
 
@@ -109,11 +107,14 @@ export async function bringInto(
 }
 
 /** Makes the first push; after a failure the local transport works and is pushed later. */
-async function push({ transport, note }: Context): Promise<boolean> {
+async function push({
+  transport,
+  note,
+}: Context): Promise<Pick<Initialised, 'pushed' | 'refused'>> {
   const pushed = await transport.refresh();
-  if (!pushed.ok)
-    note(
-      `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
-    );
-  return pushed.ok;
+  if (pushed.ok) return { pushed: true };
+  const isRefused = refusesPush(pushed.failure.kind);
+  const why = `${pushed.failure.reason}; ${pushLater({ isRefused })}`;
+  note(`the transport is made, but not pushed: ${why}`);
+  return { pushed: false, ...(isRefused && { refused: true as const }) };
 }

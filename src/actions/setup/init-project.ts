@@ -1,6 +1,7 @@
 import { realpath, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { shellWord } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { inspectRemote, makeClone, type RemoteState } from '../../transport/clone/setup.ts';
@@ -290,7 +291,7 @@ async function assertOriginal(
     if (joined !== undefined || made === undefined || made === '-' || made === here) return;
     throw new CrosstalkError(
       'refused',
-      `the bus at ${where} was made for ${shown(made)}, and is a copy here, as in a fork or a mirror; nothing was joined. Join the original with: crosstalk init --join <its address>; if this is the same repository by another address, name this address`,
+      `the bus at ${where} was made for ${shown(made)}, and is a copy here, as in a fork or a mirror; nothing was joined. Join the original with: crosstalk init --join <its address>, which may be another address of this repository; to begin a bus of its own in a fork, this takes the copy away: git push ${shellWord(where)} --delete ${transport.remoteRef}; then: crosstalk init`,
     );
   } finally {
     transport.close();

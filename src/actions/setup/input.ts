@@ -68,6 +68,8 @@ export interface Initialised {
   channel?: string;
   joined: boolean;
   pushed: boolean;
+  /** Set when the remote does not let this person push. */
+  refused?: true;
   /** The place of the bus, if that is a project's own remote. */
   project?: {
     top: string;
@@ -75,4 +77,11 @@ export interface Initialised {
     remote?: string;
     ref: string;
   };
+}
+
+/** Words what is to be done about a transport that is made or joined here, and not pushed. */
+export function pushLater({ isRefused }: { isRefused: boolean }): string {
+  return isRefused
+    ? 'what you write waits here: ask for the right to push, and then say crosstalk sync, or use a repository that you can push to: crosstalk init <dir> --remote <url>'
+    : 'push it with: crosstalk sync';
 }

@@ -7,7 +7,7 @@ import { assertNoActor, assertNoPerson } from './actors.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
-import type { Initialised, InitInput } from './input.ts';
+import { pushLater, type Initialised, type InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import {
@@ -49,9 +49,9 @@ export async function join(
       ],
       { wait: true },
     );
-    if (!delivered.published) {
-      input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
-    }
+    const { isRefused = false } = delivered.published ? {} : delivered;
+    if (!delivered.published)
+      input.note(`joined here, but not pushed: ${delivered.reason}; ${pushLater({ isRefused })}`);
     await context.checkout.follow();
     const { dir, actor } = input;
     return {
@@ -62,6 +62,7 @@ export async function join(
       ...slotIn(input),
       joined: true,
       pushed: delivered.published,
+      ...(isRefused && { refused: true as const }),
       ...(channel === undefined ? {} : { channel }),
     };
   });

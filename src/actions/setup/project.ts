@@ -162,7 +162,7 @@ async function assertNew(
   if (!isSame) await linkProject(stateHome(env), commonDir, clone);
   const where =
     origin === undefined && url !== undefined
-      ? `, without a remote; give it the project's with: git -C ${clone} remote add origin ${redact(url)}, and accept that with: crosstalk host approve`
+      ? `, without a remote; give it the project's with: git -C ${clone} remote add origin ${redact(url)}, and accept that as it says: crosstalk host show`
       : '; see how it is with: crosstalk status';
   throw new CrosstalkError('refused', `the bus of ${top} is here already${where}`);
 }
@@ -223,7 +223,7 @@ export function plainName(top: string): string {
 }
 
 /** Returns the folder for the clones of buses, which their projects do not see. */
-function dataHome(env: NodeJS.ProcessEnv): string {
+export function dataHome(env: NodeJS.ProcessEnv): string {
   const base = env['XDG_DATA_HOME'] ?? '';
   const home = env['HOME'] ?? homedir();
   return join(isAbsolute(base) ? base : join(home, '.local', 'share'), 'crosstalk');

@@ -104,12 +104,12 @@ async function run(call: Call): Promise<number> {
       },
     },
   );
-  let code = EXIT.ok;
+  let code = made.refused === true ? EXIT.failed : EXIT.ok;
   if (isServed) {
     isServed = await isInstalled(call, made.dir);
     if (!isServed) code = EXIT.failed;
   }
-  if (prompts !== undefined && prompts.count() > 0) {
+  if (prompts !== undefined && prompts.count() > 0 && made.refused !== true) {
     code = (await firstAnswer(call, prompts, { ...made, isServed })) || code;
     io.err('\n');
   }
@@ -126,7 +126,9 @@ async function run(call: Call): Promise<number> {
         : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
       ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
       ...(isPassing(binPath()) ? [`First: ${INSTALL}, as this copy does not stay`] : []),
-      `Next: ${made.project === undefined ? goThere(io.cwd, made.dir) : ''}${isServed ? '' : 'crosstalk dispatch, and in another shell there: '}crosstalk ask ${made.actor} "hello"`,
+      made.refused === true
+        ? 'Next: the right to push, and then: crosstalk sync'
+        : `Next: ${made.project === undefined ? goThere(io.cwd, made.dir) : ''}${isServed ? '' : 'crosstalk dispatch, and in another shell there: '}crosstalk ask ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       ...(isServed ? ['Its dispatcher runs as a service: crosstalk service status'] : []),
       ...projectLines(made),

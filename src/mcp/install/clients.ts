@@ -1,7 +1,7 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { editJsonc, removeJsonc, type JsonMember } from './edit-jsonc.ts';
-import { member, parseJsonc } from '../../protocol/text/jsonc.ts';
+import { member, parseJsonc, valueOf } from '../../protocol/text/jsonc.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseToml, type Statement } from '../../protocol/text/toml.ts';
 
@@ -35,10 +35,12 @@ export interface Client {
   files: (scope: Scope, places: SettingsPlaces) => readonly string[];
   /** Returns the settings with the server's entry. */
   edit: (text: string, launch: ServerCommand) => string;
-  /** Returns the settings without it. */
-  remove: (text: string) => string;
+  /** The places where the entry can be in the settings. */
+  entries: readonly (readonly string[])[];
   /** Whether it reads JSON alone, without comments and trailing commas. */
   isStrict?: boolean;
+  /** Whether its settings are TOML. */
+  isToml?: boolean;
   /** Next step of the operator. */
   next: string;
 }
@@ -69,7 +71,7 @@ export const CLIENTS: readonly Client[] = [
         ? [join(cwd, '.mcp.json')]
         : [join(set(env['CLAUDE_CONFIG_DIR']) ?? home, '.claude.json')],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
-    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
+    entries: [['mcpServers', NAME]],
     isStrict: true,
     next: 'start claude, and say yes to the server crosstalk if it asks; /mcp shows it',
   },
@@ -83,7 +85,8 @@ export const CLIENTS: readonly Client[] = [
         : [join(set(env['CODEX_HOME']) ?? join(home, '.codex'), 'config.toml')],
     edit: (text, launch) =>
       editToml(text, ['mcp_servers', NAME], { ...launch, env_vars: PASSED_ON }),
-    remove: (text) => removeToml(text, ['mcp_servers', NAME]),
+    entries: [['mcp_servers', NAME]],
+    isToml: true,
     next: 'start codex; /mcp shows it',
   },
   {
@@ -95,7 +98,7 @@ export const CLIENTS: readonly Client[] = [
       join(scope === 'project' ? cwd : home, '.cursor', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
-    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
+    entries: [['mcpServers', NAME]],
     next: 'open Cursor and turn the server crosstalk on in its settings, under MCP',
   },
   {
@@ -110,7 +113,7 @@ export const CLIENTS: readonly Client[] = [
       ),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { ...launch }),
-    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
+    entries: [['mcpServers', NAME]],
     next: 'start gemini; /mcp shows it',
   },
   {
@@ -132,7 +135,10 @@ export const CLIENTS: readonly Client[] = [
       const first = root === undefined ? editJsonc(text, [schema]) : text;
       return entry(first, path, isNew ? launch : { ...launch, enabled: true });
     },
-    remove: (text) => removeJsonc(removeJsonc(text, ['mcp', NAME]), ['mcp', 'servers', NAME]),
+    entries: [
+      ['mcp', NAME],
+      ['mcp', 'servers', NAME],
+    ],
     next: 'start opencode; opencode mcp list shows it',
   },
   {
@@ -146,10 +152,34 @@ export const CLIENTS: readonly Client[] = [
         : join(codeFolder(places), 'User', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['servers', NAME], { type: 'stdio', ...launch }),
-    remove: (text) => removeJsonc(text, ['servers', NAME]),
+    entries: [['servers', NAME]],
     next: 'open VS Code and start the server crosstalk with the command MCP: List Servers',
   },
 ];
+
+/** Returns the settings of a client without the server's entry. */
+export function withoutEntry({ entries, isToml }: Client, text: string): string {
+  const remove = isToml === true ? removeToml : removeJsonc;
+  return entries.reduce((left, path) => remove(left, path), text);
+}
+
+/** The names of this program in an entry that `mcp --install` or a person has written. */
+const OURS = new Set(['crosstalk', 'crosstalk.js', 'ct']);
+
+/** Whether the entry by the name of this program starts this program, and not another server of that name. */
+export function startsThis({ entries, isToml }: Client, text: string): boolean {
+  const words = entries.flatMap((path) =>
+    ['command', 'args'].flatMap((key) => {
+      if (isToml === true) return [pairOf(text, path, key)?.value.value].flat();
+      let node = parseJsonc(text);
+      for (const name of [...path, key]) node = member(node, name);
+      return node === undefined ? [] : [valueOf(node)].flat();
+    }),
+  );
+  const isText = (word: unknown): word is string => typeof word === 'string';
+  const names = words.filter(isText).map((word) => basename(word));
+  return names.includes('mcp') && names.some((name) => OURS.has(name));
+}
 
 /**
  * Sets the server's entry at a place: its own members are set, others that were added by hand stay.

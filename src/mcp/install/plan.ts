@@ -4,6 +4,7 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import {
   CLIENTS,
+  withoutEntry,
   type Client,
   type ServerCommand,
   type SettingsPlaces,
@@ -63,7 +64,7 @@ export async function planSettings(
   const edited = (text: string): string => {
     try {
       if (client.isStrict === true) assertStrict(client, text);
-      return launch === 'removed' ? client.remove(text) : client.edit(text, launch);
+      return launch === 'removed' ? withoutEntry(client, text) : client.edit(text, launch);
     } catch (error) {
       if (!(error instanceof CrosstalkError)) throw error;
       throw new CrosstalkError(
@@ -83,7 +84,7 @@ export async function planSettings(
 /** Whether our entry is in a text; a text that cannot be edited is in question too. */
 function isChangedBy(client: Client, content: string): boolean {
   try {
-    return client.remove(content) !== content;
+    return withoutEntry(client, content) !== content;
   } catch {
     return true;
   }

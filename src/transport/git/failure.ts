@@ -61,7 +61,7 @@ const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['no_branch', /couldn't find remote ref|src refspec .* does not match/],
   [
     'auth',
-    /Authentication failed|Permission denied|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i,
+    /Authentication failed|Permission denied|Permission to \S{1,300} denied|Unauthorized|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i,
   ],
   [
     'unreachable',
@@ -88,13 +88,28 @@ export function isAnswer(code: number | null, stderr: string): boolean {
   return code !== null && !(code >= 128 && stderr.trim() === '') && !NO_ROOM.test(stderr);
 }
 
-/** Determines the failure from git's output; the only place that reads git's stderr. */
-export function classify(output: string): Failure {
+/** The oldest git with all that is asked of it. */
+export const OLDEST_GIT = '2.34';
+/** Git's exit code for an option or a command that it does not know. */
+const USAGE = 129;
+
+/** Determines the failure from git's output and exit code; the only place that reads git's stderr. */
+export function classify(output: string, code?: number | null): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
   const lock = /Unable to create '([^'\n]{1,300}\.lock)': File exists/.exec(output)?.[1];
   const said = summary(output);
-  const reason = kind === 'rejected' && WANTS_SIGNED.test(output) ? `${UNSIGNED}: ${said}` : said;
+  const reason =
+    kind === 'rejected' && WANTS_SIGNED.test(output)
+      ? `${UNSIGNED}: ${said}`
+      : code === USAGE
+        ? `this git does not know what it is asked (${said}); Crosstalk needs git ${OLDEST_GIT} or newer, see git --version`
+        : said;
   return { kind, reason, ...(lock !== undefined && { lock }) };
+}
+
+/** Whether a push failed because the remote does not let this person push, which no further try changes. */
+export function refusesPush(kind: FailureKind): boolean {
+  return kind === 'auth' || kind === 'rejected';
 }
 
 /** Messages of forges that refuse unsigned commits. */
@@ -104,7 +119,7 @@ const UNSIGNED =
   'the remote wants signed commits, and the commits of the bus are not: allow them for this branch there';
 
 const TELLING =
-  /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve|--add safe\.directory /;
+  /^(fatal|error|ERROR|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve|--add safe\.directory /;
 
 const MOST = 400;
 /**

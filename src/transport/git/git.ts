@@ -1,11 +1,11 @@
 import { spawn, type ChildProcessWithoutNullStreams, type ChildProcess } from 'node:child_process';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { CrosstalkError } from '../../errors.ts';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { CrosstalkError, hasCode } from '../../errors.ts';
 import { isFull } from '../../folder.ts';
 import { hasMet, noteDamage } from './damage.ts';
-import { classify, isAnswer, type Failure } from './failure.ts';
+import { classify, isAnswer, OLDEST_GIT, type Failure } from './failure.ts';
 import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './environment.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
@@ -182,9 +182,12 @@ export class Git {
         }
       : startError === undefined
         ? this.#located(
-            classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`),
+            classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`, code),
           )
-        : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
+        : {
+            kind: 'not_started',
+            reason: `git could not be started: ${startError.message}${hasCode(startError, 'ENOENT') && existsSync(this.#cwd) ? `; install git ${OLDEST_GIT} or newer` : ''}`,
+          };
     this.heard(err);
     removeLeftovers(this.#objects, said, time.begun);
     const answered = !time.passed && isAnswer(code, err);

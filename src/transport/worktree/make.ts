@@ -20,6 +20,9 @@ const HOUR_MS = 3_600_000;
 /** Suffix of a copy's name until it is complete; an id of the attempt follows it. */
 const MAKING = '.making';
 
+/** Keeps git from running the operator's hooks while a copy is made. */
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
+
 /** The copy to be made. */
 interface Making {
   /** The actor who works in it. */
@@ -54,10 +57,7 @@ export async function makeTree(
     const git = new Git(dirname(dir), environment);
     await copy(source, git, making, signal);
     const inside = git.elsewhere(making);
-    const checkout = [
-      ...['-c', 'core.hooksPath=/dev/null'],
-      ...['checkout', '--quiet', '--no-track', '-b', branch, start],
-    ];
+    const checkout = [...NO_HOOKS, ...['checkout', '--quiet', '--no-track', '-b', branch, start]];
     const { stderr } = await step(source, inside, checkout, signal);
     await checkWhole(source, inside, stderr, signal);
     const settings = await settingsAsIn(environment, source, inside, actor);
@@ -80,7 +80,7 @@ export async function makeTree(
  */
 async function copy(source: Clone, git: Git, to: string, signal: AbortSignal): Promise<void> {
   const clone = (...how: string[]): string[] => [
-    ...['clone', '--quiet', ...how, '--no-checkout', '--template='],
+    ...[...NO_HOOKS, 'clone', '--quiet', ...how, '--no-checkout', '--template='],
     ...['--config', `remote.origin.pushurl=${NO_PUSH}`],
     ...['--', source.dir, to],
   ];
