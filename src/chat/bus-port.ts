@@ -12,7 +12,7 @@ import { Remembered } from '../actions/session/chat-memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../actions/context.ts';
 import { retryDeadLetters } from '../actions/upkeep/dlq.ts';
 import { waitForNews } from '../actions/reading/news.ts';
-import { openChannel, resolveFrom } from '../actions/lookup/resolve.ts';
+import { defaultChannelOf, openChannel, resolveFrom } from '../actions/lookup/resolve.ts';
 import { queuedIn, standings, thread, type Standing } from '../actions/tracing/thread.ts';
 import { EVERYONE, formatAddress } from '../protocol/address.ts';
 import { inWords } from './conversation.ts';
@@ -47,7 +47,7 @@ export interface BusPortInput {
   /** Default addressees, as `send --to` takes them. */
   to?: string;
   login: string;
-  /** Whether to start with the last open channel when there are several and none was named. */
+  /** Whether to start with the channel that was read last, or else the default one or the first, when none was named. */
   choose: boolean;
   signal: AbortSignal;
 }
@@ -95,8 +95,10 @@ export class BusPort implements ChatPort {
     const [channels, memory] = await Promise.all([channelTree(context), remember.load()]);
     const given = input.channel ?? context.dispatch.channel ?? '';
     const { history, drafts, seen } = memory;
-    const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
-    const current = usual ?? (await openChannel(context, given === '' ? undefined : given));
+    const usual = lastSeen(channels, seen) ?? defaultChannelOf(context, channels) ?? channels[0];
+    const current =
+      (given === '' && input.choose ? usual : undefined) ??
+      (await openChannel(context, given === '' ? undefined : given));
     const to = input.to ?? (await usualAddressee(context));
     const opening: Opening = {
       me,

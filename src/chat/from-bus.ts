@@ -15,13 +15,14 @@ import type { ChannelRow, Entry } from './port.ts';
 /** The default addressee when hosts serve several actors and one has this name. */
 const USUAL = 'concierge';
 
-/** Returns the channel that was read last. */
+/** Returns the channel that was read last; undefined if none was. */
 export function lastSeen<C extends ChannelRow>(
   channels: readonly C[],
   seen: Readonly<Record<string, string>>,
 ): C | undefined {
   const at = ({ id }: C): string => seen[id] ?? '';
-  return [...channels].sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0))[0];
+  const read = channels.filter((channel) => at(channel) !== '');
+  return read.sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0))[0];
 }
 
 export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {

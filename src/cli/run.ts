@@ -65,7 +65,7 @@ async function parse(given: readonly string[], io: Io): Promise<Chosen | number>
     const words = argv.map((word) => (/^-\s/.test(word) ? `${TEXT}${word}` : word));
     program.parse(words, { from: 'user' });
   } catch (error) {
-    return reportUsage(io, argv, error);
+    return await reportUsage(io, argv, error);
   }
   return chosen === undefined ? EXIT.usage : withoutMarks(chosen);
 }
@@ -83,14 +83,8 @@ function withoutMarks({ spec, args, options }: Chosen): Chosen {
   return { spec, args: args.map(bare), options: Object.fromEntries(values) as Chosen['options'] };
 }
 
-/** Subcommands of a command that is one itself. */
-const SUBCOMMANDS = new Set([
-  ...['channel archive', 'channel create', 'channel list', 'dispatch wake', 'doctor index'],
-  ...['create', 'use', 'pin', 'unpin', 'list', 'verify'].map((name) => `key ${name}`),
-]);
-
 /** Reports Commander's own errors and its help, both of which arrive as exceptions with a code. */
-function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
+async function reportUsage(io: Io, argv: readonly string[], error: unknown): Promise<number> {
   const {
     code = '',
     message = '',
@@ -106,9 +100,11 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
     });
   const words = argv.filter((word) => !word.startsWith('-'));
   const [first = '', second = ''] = words;
-  const isGroup = Object.hasOwn(GROUPS, first) || SUBCOMMANDS.has(`${first} ${second}`);
-  const known = (isGroup ? 2 : 1) - (code === 'commander.unknownCommand' ? 1 : 0);
-  const command = words.slice(0, known).join(' ');
+  const { COMMANDS } = await import('./commands.ts');
+  const names = COMMANDS.map(({ name }) => name);
+  const command =
+    [`${first} ${second}`, first].find((name) => names.includes(name)) ??
+    (Object.hasOwn(GROUPS, first) ? first : '');
   const what = withoutCredentials(message.replaceAll(TEXT, ''))
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')

@@ -158,9 +158,10 @@ export function endingLine(host: string, actor: string): string {
   return `cancelled; ${host} ends what it does for ${actor} once it has heard of that`;
 }
 
-/** Words the reason why it is not known who serves an actor. @param path of a host file */
-export function unreadableLine(path: string, actor: string): string {
-  return `${path} cannot be read, so whether its host serves ${actor} is not known`;
+/** Words the reason why it is not known who serves an actor. @param paths of host files, of which it names some */
+export function unreadableLine(paths: readonly string[], actor: string): string {
+  const whose = paths.length === 1 ? 'its host serves' : 'one of their hosts serves';
+  return `${someOf(paths)} cannot be read, so whether ${whose} ${actor} is not known`;
 }
 
 /** Words the way in which a person receives their mail. */

@@ -250,9 +250,12 @@ function partsFor(parts: Parts, { person, rights }: Admitted): Parts {
 function whileValid({ context, stop }: Parts, token: string, gone: AbortSignal): AbortSignal {
   const over = new AbortController();
   const timer = setInterval(() => {
-    void isWebTokenValid(context, token).then((isValid) => {
-      if (!isValid) over.abort();
-    });
+    // A state that cannot be read lets nobody in.
+    void isWebTokenValid(context, token)
+      .catch(() => false)
+      .then((isValid) => {
+        if (!isValid) over.abort();
+      });
   }, TOKEN_LOOK_MS).unref();
   const ends = AbortSignal.any([stop, gone, over.signal]);
   ends.addEventListener('abort', () => {

@@ -1,5 +1,6 @@
 import { endWarmSession } from '../actions/health/warm-sessions.ts';
 import { retryDeadLetters } from '../actions/upkeep/dlq.ts';
+import { resolveFrom } from '../actions/lookup/resolve.ts';
 import { marksOf } from '../actions/page/keyed-marks.ts';
 import { queueSend, keepUpload } from '../actions/page/queue-send.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
@@ -37,7 +38,8 @@ export const writing = {
           'refused',
           `this token is of ${person}, and writes under no other name`,
         );
-      const marks = marksOf(context, get('Idempotency-Key'), body);
+      const from = resolveFrom(context, body.from, login);
+      const marks = marksOf(context, get('Idempotency-Key'), from, body);
       const { sent, pushed } = await queueSend(context, body, { login, marks }, (refs) => {
         hub.noteQueued(refs);
       });

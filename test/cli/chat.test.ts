@@ -1,6 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { withContext } from '../../src/actions/context.ts';
+import { BusPort } from '../../src/chat/bus-port.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
@@ -149,4 +151,24 @@ it('a chat in an archived channel says so, and names the others', async () => {
   expect(ran.err).toMatch(
     /^crosstalk chat: the channel old is archived; open another \(general \(\w{8}\)\), bring it back with: /,
   );
+});
+
+it('a first chat opens in the default channel, whatever others have made', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  for (const name of ['aaa', 'mine']) await host.run('channel', 'create', name);
+  const opened = (): Promise<string | undefined> =>
+    withContext(
+      { env: { ...process.env, ...host.env }, cwd: host.dir },
+      { note: () => undefined, transport: host.dir },
+      async (context) => {
+        const input = { login: 'operator', choose: true, signal: AbortSignal.timeout(60_000) };
+        const port = await BusPort.open(context, input);
+        await port.end(0);
+        const { channels, current } = port.opening;
+        return channels.find(({ id }) => id === current)?.name;
+      },
+    );
+  expect(await opened()).toBe('general');
+  git(host.dir, 'config', 'crosstalk.channel', 'mine');
+  expect(await opened()).toBe('mine');
 });

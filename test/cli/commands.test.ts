@@ -51,6 +51,11 @@ describe('usage', () => {
     [['channel'], 'a name is missing; make a channel with: crosstalk channel create <name>'],
     [['dispatch', 'wak'], 'too many arguments: expected 0, got 1; see: crosstalk dispatch --help'],
     [['guide', 'x', 'y'], 'too many arguments'],
+    [
+      ['channel', 'crate', 'x'],
+      'too many arguments: expected 0, got 2; see: crosstalk channel --help',
+    ],
+    [['web', 'token', 'a', 'b', 'c'], 'expected 2, got 3; see: crosstalk web token --help'],
     [['dlq', '--list', '--clear'], '--list and --clear were given'],
     [['outbox', '--drop', 'x', '--allow-secret', 'x'], '--allow-secret and --drop were given'],
     [['dispatch', '--interval', 'soon'], '--interval is "soon", expected seconds'],

@@ -71,6 +71,7 @@ describe('the plan', () => {
     expect(values('me')).toEqual(['memory']);
     expect(values('actor', '')).toEqual('list show add edit export import set remove'.split(' '));
     expect(values('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(values('web', 'token', '')).toEqual(['add', 'list', 'remove']);
     expect(values('help', 'rep')).toEqual(['reply']);
     expect(values('nonsense', '')).toEqual([]);
   });

@@ -1,4 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ulid } from 'ulid';
 import { beforeEach, expect, it } from 'vitest';
 import type { Right } from '../../src/actions/page/web-tokens.ts';
 import { RIGHT_OF } from '../../src/web/rights.ts';
@@ -62,6 +66,51 @@ it('a token of a person writes under that name, and under no other', async () =>
   const own = await web.raw('GET', '/api/session', web.bearer());
   expect(JSON.parse(own.text)).toMatchObject({ from: 'operator', may_decide: true });
 });
+
+it('two people who give the same key write two messages', async () => {
+  const key = ulid();
+  const headers = { ...JSON_TYPE, 'idempotency-key': key };
+  const people = [await add('--as', 'anna'), await add('--as', 'ben')];
+  const sent = await Promise.all(
+    [...people, ...people].map(async (made) => {
+      const body = JSON.stringify({ to: 'carl', body: 'hello' });
+      const { text } = await web.raw('POST', '/api/send', { ...bearer(made), ...headers }, body);
+      return JSON.parse(text) as { from: string; messages: { relPath: string }[] };
+    }),
+  );
+  const places = sent.map(({ from, messages }) => [from, messages[0]?.relPath]);
+  expect(places.slice(2)).toEqual(places.slice(0, 2));
+  expect(new Set(places.map(([, place]) => place)).size).toBe(2);
+  await expect.poll(() => bus.messages().length, { timeout: 60_000 }).toBe(2);
+  const onBus = bus.messages().map(({ relPath, message }) => [message.from, relPath]);
+  expect(onBus.sort()).toEqual(places.slice(0, 2).sort());
+});
+
+it(
+  'no run makes a token, approves a command or pins a key, whatever it leaves out of its environment',
+  { tags: 'long' },
+  async () => {
+    const program = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+    const log = join(bus.root, 'tries');
+    const bare = `env -i HOME="$HOME" PATH=/usr/bin:/bin CROSSTALK_STATE_DIR=${host.state} CROSSTALK_TRANSPORT=${host.dir} ${process.execPath} ${program}`;
+    const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMbl+kc0A8+W3Hw/Y1v49SqrJP99QiuRwuGnsGtvKOsq';
+    const tries = [
+      'crosstalk web token add --as anna --rights decide',
+      `${bare} web token add --as anna --rights decide`,
+      `${bare} host approve 1f2e3d4c5b6a`,
+      `${bare} key pin anna '${key}' --yes`,
+    ].map((one) => `{ ${one}; } >> ${log} 2>&1; echo "code $?" >> ${log}`);
+    writeFileSync(join(bus.root, 'tries.sh'), `cat > /dev/null\n${tries.join('\n')}\necho done\n`);
+    host.declare({ builder: `sh ${join(bus.root, 'tries.sh')}` });
+    await host.approve();
+    await host.send('builder', 'do it');
+    await host.once();
+    const said = readFileSync(log, 'utf8');
+    expect(said.match(/not for a run/g), said).toHaveLength(4);
+    expect(said.match(/^code [12]$/gm), said).toHaveLength(4);
+    expect(JSON.parse((await host.run('web', 'token', 'list', '--json')).out)).toEqual([]);
+  },
+);
 
 it('a token in an address lets the browser in, with a cookie from which nobody makes another', async () => {
   const anna = await add('--as', 'anna');
@@ -145,6 +194,11 @@ it.each([
     ['show'],
     /^crosstalk web token: crosstalk web token "show" is not known, expected add, list or remove/,
   ],
+  [['add'], /^crosstalk web token: nobody is named whom it lets in; say who with: /],
+  [['add', 'anna'], /^crosstalk web token: crosstalk web token add takes no "anna"\n$/],
+  [['list', '--days', '3'], /^crosstalk web token: crosstalk web token list takes no --days\n$/],
+  [['remove'], /^crosstalk web token: no token is named; give its id, /],
+  [['remove', '--as', 'anna'], /^crosstalk web token: crosstalk web token remove takes no --as\n$/],
 ])('web token %j is refused in one line', async (argv, line) => {
   const ran = await host.run('web', 'token', ...argv);
   expect(ran.code).toBe(2);

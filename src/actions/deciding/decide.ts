@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Decisions, digestOfProposal } from '../../bus/decisions.ts';
 import { ChannelLinks } from '../../bus/channel-links.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -13,6 +12,7 @@ import type { Decision, PermissionOnRecord } from '../../protocol/text/words.ts'
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
+import { assertPerson } from '../person.ts';
 import { queuedDecisions } from '../lookup/queued.ts';
 import { readRecords, type Records } from '../state/local.ts';
 import { isOfHere, waitingIn, type WaitingHere } from '../state/open-proposals.ts';
@@ -21,7 +21,6 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
-import type { RunRecord } from '../../state/runs.ts';
 
 /** A request for a decision on a proposal. */
 export interface ProposalInput {
@@ -272,43 +271,4 @@ function assertSigns(
     'refused',
     `${relPath} was proposed on ${where}, and this is another machine: there a decision counts only if it is signed, and no key is configured here. Make one with: crosstalk key create; have it pinned on ${where} with: crosstalk key pin ${approver} <public key>; or decide on ${where}. Nothing was decided`,
   );
-}
-
-/** Maximum number of ancestors of a process that are checked. */
-const MAX_ANCESTORS = 64;
-
-/**
- * Refuses everything that is known to come from a run: only a person decides (trust.md). The signs are
- * agent mode, a dispatch in the environment, and on Linux the processes that have started this one, even
- * when a run has removed all variables. A run outside of a sandbox that goes further, for instance with a
- * process that has no parent in the run, acts with all the rights of the operator anyway.
- *
- * @throws CrosstalkError `refused`
- */
-async function assertPerson({ agentMode, dispatch, runs }: Context): Promise<void> {
-  const isOfRun =
-    agentMode !== undefined ||
-    dispatch.id !== undefined ||
-    (await isBelow(process.pid, await runs.leftovers().catch(() => [])));
-  if (isOfRun)
-    throw new CrosstalkError(
-      'refused',
-      'not for a run: only a person decides, in a terminal of their own',
-    );
-}
-
-/** Whether a process descends from one of the runs, or carries the directory of one. */
-async function isBelow(pid: number, under: readonly RunRecord[]): Promise<boolean> {
-  const leaders = new Map(under.map(({ process: { pid: leader, started } }) => [leader, started]));
-  let at = pid;
-  for (let steps = 0; steps < MAX_ANCESTORS && at > 1; steps++) {
-    const stat = await readFile(`/proc/${String(at)}/stat`, 'utf8').catch(() => undefined);
-    if (stat === undefined) return false;
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (leaders.has(at) && [fields[19], ''].includes(leaders.get(at))) return true;
-    const environment = await readFile(`/proc/${String(at)}/environ`, 'latin1').catch(() => '');
-    if (`\0${environment}`.includes('\0CROSSTALK_RUN_DIR=')) return true;
-    at = Number(fields[1]);
-  }
-  return false;
 }

@@ -7,6 +7,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { changePins, loadPins, type Pin } from '../../state/keys/pins.ts';
 import type { Context } from '../context.ts';
+import { assertPerson } from '../person.ts';
 import { knownActors } from '../setup/actors.ts';
 import { keyOfMessage, namedKey, knownKey, pathOf, publicKeyAt, type KnownKey } from './examine.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -67,8 +68,9 @@ export async function proposePin(context: Context, name: string, given: string):
 }
 
 /** Pins a key; a key that is already pinned stays unchanged. */
-export function pin(context: Context, added: Pin): Promise<void> {
-  return changePins(context.paths.pins, (pins) => {
+export async function pin(context: Context, added: Pin): Promise<void> {
+  await assertPerson(context);
+  await changePins(context.paths.pins, (pins) => {
     if (pins.length >= MOST_PINS)
       throw new CrosstalkError(
         'refused',

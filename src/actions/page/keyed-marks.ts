@@ -15,15 +15,17 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
  * Returns the idempotency key of a message that is sent by a request. That of a request with a key follows from the
- * key and from its content, so a repeated request makes the same message at the same path, which is recognised there,
+ * key, from its sender and from its content, so a repeated request makes the same message at the same path, which is recognised there,
  * and nothing has to be remembered. Another request with the same key is another message.
  *
  * @param key a ULID
+ * @param from the sender: two people may give the same key
  * @throws CrosstalkError `usage` for any other key, `refused` for one from another day
  */
 export function marksOf(
   context: Pick<Clock, 'newId' | 'now' | 'secret'>,
   key: string | undefined,
+  from: string,
   request: WebSendRequest,
 ): IdempotencyKey {
   if (key === undefined || key === '') return newIdempotencyKey(context);
@@ -42,7 +44,7 @@ export function marksOf(
     );
   const said = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1));
   const digest = createHash('sha256')
-    .update(JSON.stringify(['crosstalk web send', upper, said]))
+    .update(JSON.stringify(['crosstalk web send', upper, from, said]))
     .digest();
   const chance = [...digest.subarray(16)].map((byte) => ALPHABET.charAt(byte % 32));
   return {

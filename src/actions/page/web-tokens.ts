@@ -4,6 +4,7 @@ import { isName } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { RIGHTS, type Right, type WebToken, WebTokens } from '../../state/people/web-tokens.ts';
 import type { Context } from '../context.ts';
+import { assertPerson } from '../person.ts';
 
 export { RIGHTS, type Right, type WebToken };
 
@@ -21,12 +22,13 @@ const ID_BYTES = 4;
  *
  * @param input `rights`: separated by commas; `days`: whole days for which it counts
  * @returns the token, which is kept nowhere
- * @throws CrosstalkError `usage`
+ * @throws CrosstalkError `usage`, and `refused` for a run
  */
 export async function addWebToken(
   context: Context,
   input: { name: string; rights: string; days: string },
 ): Promise<ListedToken & { token: string }> {
+  await assertPerson(context);
   const { name } = input;
   if (!isName(name))
     throw new CrosstalkError(

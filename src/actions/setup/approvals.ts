@@ -17,6 +17,7 @@ import {
   type Approvals,
 } from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
+import { assertPerson } from '../person.ts';
 import { findServed, findThisHost } from './hosts.ts';
 import { approvedSlot, type TierSlot } from './starter-files.ts';
 
@@ -103,13 +104,14 @@ export async function showHost(context: Context, alias: string | undefined): Pro
  *
  * @returns the approved changes
  * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that cannot
- *   be approved
+ *   be approved, and for a run
  */
 export async function approve(
   context: Context,
   alias: string | undefined,
   digests: readonly string[],
 ): Promise<HeldChange[]> {
+  await assertPerson(context);
   const approving = approvingIn(context);
   const found = await findThisHost(context, alias);
   const file = found.kind === 'found' ? found.file : undefined;

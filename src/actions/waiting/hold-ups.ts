@@ -74,7 +74,7 @@ export function claimKey(actor: string, taken: WebTaken): string {
 function nobody(actor: string, { serving, unreadable, people }: World): string[] {
   if (people.has(actor)) return [personLine(actor)];
   if (serving.some(({ actors }) => actors.includes(actor)) || unreadable.length > 0)
-    return unreadable.map((path) => unreadableLine(path, actor));
+    return unreadable.length === 0 ? [] : [unreadableLine(unreadable, actor)];
   if (actor === EVERYONE) return [NOBODY_SERVES_ANY];
   return [unservedLine({ name: actor }, serving)];
 }

@@ -35,11 +35,14 @@ async function run(call: Call, context: Context): Promise<number> {
   const [what = '', id] = call.args;
   switch (what) {
     case 'add':
+      assertUnused(call, what, id);
       return add(call, context);
     case 'list':
+      assertUnused(call, what, id, OF_ADD);
       return list(call, context);
     case 'remove':
-      return remove(call, context, id ?? '');
+      assertUnused(call, what, undefined, OF_ADD);
+      return remove(call, context, id);
     default:
       throw new CrosstalkError(
         'usage',
@@ -48,15 +51,41 @@ async function run(call: Call, context: Context): Promise<number> {
   }
 }
 
+/** Options that only `add` has. */
+const OF_ADD = ['as', 'rights', 'days'] as const;
+
+/**
+ * Refuses what has no effect, as a person who gives it expects one.
+ *
+ * @throws CrosstalkError `usage`
+ */
+function assertUnused(
+  call: Call,
+  what: string,
+  id: string | undefined,
+  options: readonly string[] = [],
+): void {
+  const option = options.find((name) => text(call, name) !== undefined);
+  const given = option === undefined ? id && shown(id) : `--${option}`;
+  if (given !== undefined)
+    throw new CrosstalkError('usage', `crosstalk web token ${what} takes no ${given}`);
+}
+
 async function add(call: Call, context: Context): Promise<number> {
+  const name = text(call, 'as');
+  if (name === undefined)
+    throw new CrosstalkError(
+      'usage',
+      'nobody is named whom it lets in; say who with: crosstalk web token add --as <name>',
+    );
   const made = await addWebToken(context, {
-    name: text(call, 'as') ?? '',
+    name,
     rights: text(call, 'rights') ?? 'read,write',
     days: text(call, 'days') ?? '30',
   });
   note(
     call,
-    `it is shown once: let ${made.name} open the address that crosstalk web prints, with ?token=${made.token.slice(0, 8)}… in the place of yours`,
+    `it is shown once: let ${made.name} open the address that crosstalk web prints, with this token in the place of yours`,
   );
   return print(call, made, () => made.token);
 }
@@ -77,7 +106,12 @@ function rowOf({ id, name, rights, until, over }: ListedToken): string[] {
   ];
 }
 
-async function remove(call: Call, context: Context, id: string): Promise<number> {
+async function remove(call: Call, context: Context, id: string | undefined): Promise<number> {
+  if (id === undefined)
+    throw new CrosstalkError(
+      'usage',
+      'no token is named; give its id, which stands first in: crosstalk web token list',
+    );
   const removed = await removeWebToken(context, id);
   return print(call, removed, () => `Removed: ${removed.id} of ${removed.name}`);
 }

@@ -111,6 +111,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   file: { kind: 'files' },
   key: { kind: 'files' },
   shell: fixed(SHELLS),
+  addlistremove: fixed(['add', 'list', 'remove']),
 };
 
 export function live(of: Live, ...also: (readonly [value: string, description: string])[]): Source {

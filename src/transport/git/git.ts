@@ -253,9 +253,13 @@ function commandIn(args: readonly string[]): string {
 
 /** Builds the error for a git command that should not have failed. */
 export function failed(dir: string, command: string, { kind, reason }: Failure): CrosstalkError {
+  const next =
+    kind === 'not_started'
+      ? 'see whether git is on the PATH, with: git --version'
+      : `check the repository with: git -C ${dir} fsck`;
   return new CrosstalkError(
     'git_failed',
-    `git ${command} failed in ${dir}: ${reason || 'no reason given'}; check the repository with: git -C ${dir} fsck`,
+    `git ${command} failed in ${dir}: ${reason || 'no reason given'}; ${next}`,
     { data: { kind } },
   );
 }
