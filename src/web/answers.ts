@@ -26,8 +26,19 @@ const CODES: Partial<Record<ErrorCode, Code>> = {
   locked: 'refused',
 };
 
-export function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), {
+/**
+ * Leaves out what programs of this machine have printed, for whoever may not watch it: the last line of a failed run
+ * may be a key. It is the second argument of `JSON.stringify`.
+ */
+export function withoutPrinted(this: unknown, key: string, value: unknown): unknown {
+  const of = this as Record<string, unknown>;
+  if (key === 'said' && typeof value === 'string') return 'attempts' in of ? null : undefined;
+  return key === 'detail' && 'attempts_since_release' in of ? '' : value;
+}
+
+/** @param replacer as `JSON.stringify` takes it */
+export function json(value: unknown, status = 200, replacer?: typeof withoutPrinted): Response {
+  return new Response(JSON.stringify(value, replacer), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
   });

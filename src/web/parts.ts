@@ -23,6 +23,8 @@ export interface Parts {
   person?: string;
   /** Whether whoever has sent a request may write nothing. */
   readOnly: boolean;
+  /** Whether they may see what programs of this machine print. */
+  mayWatch: boolean;
   /** Whether they may operate this machine's dispatcher. */
   mayOperate: boolean;
   /** Whether they may decide on actors' proposals (trust.md). */

@@ -53,7 +53,11 @@ export class RequestGuard {
 
     const [, shown = ''] = /^Bearer +(\S+) *$/i.exec(header('authorization') ?? '') ?? [];
     const byToken = await this.#whose({ token: shown });
-    const who = byToken ?? (await this.#byCookie(cookiesIn(header('cookie'), cookieName(door))));
+    // The operator's own comes first: a link with a person's token must not have them write as that person.
+    const cookies = [cookieName(door), personCookie(door)].flatMap((name) =>
+      cookiesIn(header('cookie'), name),
+    );
+    const who = byToken ?? (await this.#byCookie(cookies));
     if (who === undefined)
       return isLink(site, header('sec-fetch-mode')) && isRead && !isApi
         ? goOn(401, url)
@@ -111,8 +115,11 @@ export class RequestGuard {
     // A redirect would still count as coming from the site where the address was opened, without the
     // cookie.
     const response = goOn(200, url);
-    const own = who.token === undefined ? '' : `${who.token}.`;
-    const value = `${cookieName(door)}=${own}${cookieOf(token)}; Path=/; HttpOnly; SameSite=Strict`;
+    const cookie =
+      who.token === undefined
+        ? `${cookieName(door)}=${cookieOf(token)}`
+        : `${personCookie(door)}=${who.token}.${cookieOf(token)}`;
+    const value = `${cookie}; Path=/; HttpOnly; SameSite=Strict`;
     const isSecure = door.publicUrl?.protocol === 'https:';
     response.headers.append('set-cookie', isSecure ? `${value}; Secure` : value);
     return response;
@@ -122,6 +129,11 @@ export class RequestGuard {
 /** Returns the cookie's name, which contains the port, because cookies are not separated by port. */
 function cookieName({ port, publicUrl }: Door): string {
   return `crosstalk-${String(publicUrl === undefined ? port : portOf(publicUrl))}`;
+}
+
+/** Returns the name of a cookie that a person's token is exchanged for. */
+function personCookie(door: Door): string {
+  return `${cookieName(door)}-person`;
 }
 
 function readOnly(): Response {

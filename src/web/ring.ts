@@ -1,3 +1,4 @@
+import { withoutPrinted } from './answers.ts';
 import type { WebEvents } from '../api/api.ts';
 
 /** The start of a stream: after this event, or without the earlier events because they are no longer kept. */
@@ -14,6 +15,7 @@ interface Kept {
 const LIMITS = { events: 4096, bytes: 8 * 1024 * 1024 };
 const ID = /^([0-9a-f]{8})-(\d{1,15})$/;
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /**
  * The latest events, for streams that are behind and for clients that reconnect. Each stream only keeps
@@ -89,4 +91,12 @@ export function encodeEvent<K extends keyof WebEvents>(
   id: string,
 ): Uint8Array {
   return encoder.encode(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** Returns a formatted event without what programs of this machine have printed. */
+export function printedOut(event: Uint8Array): Uint8Array {
+  const text = decoder.decode(event);
+  const at = text.indexOf('data: ') + 'data: '.length;
+  const data: unknown = JSON.parse(text.slice(at));
+  return encoder.encode(`${text.slice(0, at)}${JSON.stringify(data, withoutPrinted)}\n\n`);
 }

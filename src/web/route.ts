@@ -1,5 +1,5 @@
 import type { Context as HttpCall } from 'hono';
-import { json, bytesIn, eachIn, jsonIn } from './answers.ts';
+import { json, bytesIn, eachIn, jsonIn, withoutPrinted } from './answers.ts';
 import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
@@ -98,7 +98,8 @@ export function route<
     const each = (take: (chunk: Uint8Array) => void): Promise<void> =>
       eachIn(http.req.raw, spec.limit, take);
     const answer = await spec.answer({ ...server, get, said, given, body, bytes, each });
-    return answer instanceof Response ? answer : json(answer, spec.status);
+    const replacer = server.parts.mayWatch ? undefined : withoutPrinted;
+    return answer instanceof Response ? answer : json(answer, spec.status, replacer);
   };
   return { ...spec, where, serve };
 }

@@ -38,7 +38,7 @@ import { NOTE_STATES, notePage, notesLog, notesPage } from '../actions/page/note
 import { skillPage, skillsPage } from '../actions/page/skills.ts';
 import { subscriptionsHere } from '../actions/subscriptions/list.ts';
 import { MEMORY_KINDS } from '../protocol/files/memory.ts';
-import { encodeEvent } from './ring.ts';
+import { encodeEvent, printedOut } from './ring.ts';
 import type { Hub } from './hub.ts';
 
 const MOST_NOTES = 200;
@@ -269,11 +269,17 @@ export const routes = {
       /** set by browsers when they reconnect */
       'Last-Event-ID': header,
     },
-    answer: async ({ get, parts: { hub, stop } }) => {
+    answer: async ({ get, parts: { hub, stop, mayWatch } }) => {
       if (hub.streams.size >= MAX_STREAMS)
         return problem('refused', `there are ${String(MAX_STREAMS)} streams already`, 503);
       const lastId = get('Last-Event-ID') ?? get('last_event_id');
-      return new Response(eventStream(hub, lastId === '' ? undefined : lastId, stop), {
+      const stream = eventStream(
+        hub,
+        lastId === '' ? undefined : lastId,
+        stop,
+        mayWatch ? undefined : printedOut,
+      );
+      return new Response(stream, {
         headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
       });
     },
@@ -318,11 +324,13 @@ const STILL_HERE = encoder.encode('event: still_here\ndata: {}\n\n');
  *
  * @param lastId the last event that the page has seen
  * @param signal ends the stream
+ * @param shown returns the event as its reader may see it
  */
 export function eventStream(
   hub: Hub,
   lastId: string | undefined,
   signal: AbortSignal,
+  shown: (event: Uint8Array) => Uint8Array = (event) => event,
 ): ReadableStream<Uint8Array> {
   const { ring } = hub;
   const { after, resumed } = ring.beginning(lastId);
@@ -372,7 +380,7 @@ export function eventStream(
         );
       } else if (next !== 'none') {
         ({ seq: seen } = next);
-        controller.enqueue(next.bytes);
+        controller.enqueue(shown(next.bytes));
       }
     },
     cancel: leave,

@@ -82,6 +82,7 @@ export async function serveWeb(
     token,
     login,
     readOnly,
+    mayWatch: !readOnly,
     mayOperate: !readOnly,
     mayDecide,
     stop: closing.signal,
@@ -237,6 +238,7 @@ const TOKEN_LOOK_MS = 5000;
 function partsFor(parts: Parts, { person, rights }: Admitted): Parts {
   const may = {
     readOnly: !rights.has('write'),
+    mayWatch: rights.has('watch'),
     mayOperate: rights.has('operate'),
     mayDecide: rights.has('decide'),
   };

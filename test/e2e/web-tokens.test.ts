@@ -119,6 +119,11 @@ it('a token in an address lets the browser in, with a cookie from which nobody m
   expect(cookie).not.toContain(anna.token.slice(9));
   const session = await web.raw('GET', '/api/session', { cookie });
   expect(JSON.parse(session.text)).toMatchObject({ from: 'anna' });
+  // A link with it does not take over the window of the operator.
+  const own = await web.raw('GET', new URL(web.url).pathname + new URL(web.url).search);
+  const both = `${cookie}; ${String(own.headers['set-cookie']).split(';')[0] ?? ''}`;
+  const operator = await web.raw('GET', '/api/session', { cookie: both });
+  expect(JSON.parse(operator.text)).toMatchObject({ from: 'operator' });
   const wrong = [
     `${cookie}x`,
     cookie.replace(anna.id, '00000000'),
@@ -204,4 +209,21 @@ it.each([
   expect(ran.code).toBe(2);
   expect(ran.err).toMatch(line);
   expect(ran.err.trim().split('\n')).toHaveLength(1);
+});
+
+it('what a program of this machine has printed is not shown without the right to watch', async () => {
+  const sick = await bus.host('back', {
+    sick: { default: { cli: 'echo sk-very-secret >&2; exit 3', attempts: 1 } },
+  });
+  const asked = await sick.send('sick', 'hello');
+  await sick.once();
+  const theirs = await Web.start(sick);
+  const ran = await sick.run('web', 'token', 'add', '--json', '--as', 'bob', '--rights', 'read');
+  const bob = bearer(JSON.parse(ran.out) as Made);
+  const shut = await Web.start(sick, '--read-only');
+  for (const path of ['/api/now', `/api/thread?ref=${asked}`]) {
+    expect((await theirs.raw('GET', path, theirs.bearer())).text).toContain('sk-very-secret');
+    expect((await theirs.raw('GET', path, bob)).text).not.toContain('sk-very-secret');
+    expect((await shut.raw('GET', path, shut.bearer())).text).not.toContain('sk-very-secret');
+  }
 });

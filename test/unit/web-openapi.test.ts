@@ -13,6 +13,7 @@ it('docs/openapi.json describes every route that there is, and no other', () => 
     context,
     token: 'x',
     login: 'anna',
+    mayWatch: true,
     mayOperate: true,
     mayDecide: true,
     readOnly: false,
