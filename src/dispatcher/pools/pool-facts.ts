@@ -28,7 +28,8 @@ export class PoolFacts {
   readonly #contenders = new Map<string, string[] | null>();
   /** The same for what comes now, by actor. */
   readonly #atTip = new Map<string, string[] | null>();
-  readonly #claims = new Map<string, Claims | undefined>();
+  /** Reads of claims; one that was begun before a change is not the answer after it. */
+  readonly #claims = new Map<string, Promise<Claims | undefined>>();
   #tip: string | undefined;
   #hasClaims = false;
   #alias: string | undefined;
@@ -179,14 +180,22 @@ export class PoolFacts {
   }
 
   /** Returns the claims of a message on the newest tip that is known here. */
-  async claimsOf(of: Claimed): Promise<Claims | undefined> {
-    const { transport } = this.#app;
+  claimsOf(of: Claimed): Promise<Claims | undefined> {
     const key = claimFolder(of);
-    if (!this.#claims.has(key)) {
-      const tip = await transport.tip();
-      this.#claims.set(key, tip === undefined ? undefined : await claimsAt(transport, tip, of));
-    }
-    return this.#claims.get(key);
+    const known = this.#claims.get(key);
+    if (known !== undefined) return known;
+    const found = this.#read(of);
+    this.#claims.set(key, found);
+    found.catch(() => {
+      if (this.#claims.get(key) === found) this.#claims.delete(key);
+    });
+    return found;
+  }
+
+  async #read(of: Claimed): Promise<Claims | undefined> {
+    const { transport } = this.#app;
+    const tip = await transport.tip();
+    return tip === undefined ? undefined : claimsAt(transport, tip, of);
   }
 
   /** Reads the claims of a message anew, after a push. */
