@@ -140,7 +140,7 @@ export class Pools {
         await this.#parts.deliveries.settle(one.actor, one.channel, [one.relPath]);
       }
     }
-    return found;
+    return this.#facts.inTurn(found);
   }
 
   async #judge(tip: string, one: Delivery): Promise<'here' | 'elsewhere' | 'later'> {
