@@ -12,6 +12,7 @@ import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
 import { page } from './figures/page.ts';
 import { polls } from './figures/polls.ts';
+import { pools } from './figures/pools.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { sandbox } from './figures/sandbox.ts';
 import { scale as growth } from './figures/scale.ts';
@@ -36,6 +37,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   deliveries,
   many,
   hosts,
+  pools,
   idle,
   objects,
   scale: growth,

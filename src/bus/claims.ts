@@ -2,6 +2,7 @@ import {
   claimFolder,
   claimPlace,
   currentOf,
+  isLastWord,
   MAX_LEASE_MS,
   MIN_LEASE_MS,
   parseBeat,
@@ -23,27 +24,35 @@ import { parseProfile } from '../protocol/files/actor.ts';
 const LEASE_MS = 15 * 60_000;
 const SHORTEST_LEASE_MS = 2 * 60_000;
 
+/** Number of slow pushes that a lease outlasts at least. */
+const PUSHES = 10;
+
 /**
  * Returns the lease of this machine's claims, in milliseconds, by `git config crosstalk.claimLease`; 15 minutes
- * unless that is a duration of 2 minutes to a day. Tests may shorten it, by `CROSSTALK_TEST_LEASE=1`.
+ * unless that is a duration of 2 minutes to a day. It is never less than ten slow pushes take. Tests may shorten it,
+ * by `CROSSTALK_TEST_LEASE=1`.
  *
+ * @param pushMs time that all but one of twenty pushes take at most
  * @returns `problem`: the reason why the setting is not used
  */
 export function claimLeaseOf(
   { claimLease }: Pick<CloneDefaults, 'claimLease'>,
   env: NodeJS.ProcessEnv,
+  pushMs = 0,
 ): { ms: number; problem?: string } {
-  if (claimLease === undefined) return { ms: LEASE_MS };
+  const isTest = env['CROSSTALK_TEST_LEASE'] === '1';
+  const floor = isTest ? 0 : Math.min(PUSHES * pushMs, MAX_LEASE_MS);
+  if (claimLease === undefined) return { ms: Math.max(LEASE_MS, floor) };
   const ms = parseDuration(claimLease.trim());
-  const least = env['CROSSTALK_TEST_LEASE'] === '1' ? MIN_LEASE_MS : SHORTEST_LEASE_MS;
-  if (ms !== undefined && ms >= least && ms <= MAX_LEASE_MS) return { ms };
+  const least = isTest ? MIN_LEASE_MS : SHORTEST_LEASE_MS;
+  if (ms !== undefined && ms >= least && ms <= MAX_LEASE_MS) return { ms: Math.max(ms, floor) };
   const problem = `git config crosstalk.claimLease is ${shown(claimLease)}, expected a duration from ${durationText(least)} to ${durationText(MAX_LEASE_MS)}, such as 15m; ${durationText(LEASE_MS)} is in force`;
-  return { ms: LEASE_MS, problem };
+  return { ms: Math.max(LEASE_MS, floor), problem };
 }
 
 /** The claims of a message at a tip. */
 export interface Claims {
-  /** Number of the current claim, from 1. */
+  /** Number of the current claim, from 1; 0 where only the end is left. */
   n: number;
   claim: Claim;
   /** Object ids of the claims 1…n, in this order. */
@@ -51,8 +60,14 @@ export interface Claims {
   beat?: Beat;
   /** Object id of the beat; null without one. */
   beatOid: string | null;
+  /** The end of the current claim. */
   end?: ClaimEnd;
-  /** Object id of the end; null without one. */
+  /**
+   * The last word about the message, beside whichever claim: those that somebody adds after it do not open the task
+   * again, nor does a history that lost the claim.
+   */
+  over?: ClaimEnd;
+  /** Object id of the current claim's end; null without one. */
   endOid: string | null;
   /** Number of tries that are over: those that failed, and those whose lease ran out. */
   attempts: number;
@@ -77,7 +92,6 @@ export async function claimsAt(
     ({ claim: claims, beat: beats, end: ends })[place.kind].set(place.n, oid);
   }
   const n = currentOf(new Set(claims.keys()));
-  if (n === 0) return undefined;
   const textOf = async (oid = ''): Promise<string> =>
     (oid === '' ? undefined : (await objects.read(oid))?.content)?.toString('utf8') ?? '';
   const endOf = async (at: number): Promise<ClaimEnd | undefined> => {
@@ -91,6 +105,12 @@ export async function claimsAt(
     const isOver = at < n || end !== undefined;
     if (isOver && (end === undefined || end.attempted === true)) attempts++;
   }
+  let over: ClaimEnd | undefined;
+  for (const at of [...ends.keys()].sort((a, b) => a - b)) {
+    const end = await endOf(at);
+    if (end !== undefined && isLastWord(end.end)) over = end;
+  }
+  if (n === 0 && over === undefined) return undefined;
   const claim = parseClaim(await textOf(claims.get(n)));
   const beat = beats.has(n) ? parseBeat(await textOf(beats.get(n))) : undefined;
   const end = await endOf(n);
@@ -101,6 +121,7 @@ export async function claimsAt(
     ...(beat?.ok === true && { beat: beat.value }),
     beatOid: beats.get(n) ?? null,
     ...(end !== undefined && { end }),
+    ...(over !== undefined && { over }),
     endOid: ends.get(n) ?? null,
     attempts,
   };

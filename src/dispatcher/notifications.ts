@@ -4,10 +4,11 @@ import { reasonOf } from '../errors.ts';
 import { HeldAnswerNotices } from './held-answer-notices.ts';
 import { passed } from '../crash-points.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
-import { outgoing, type Commit } from '../protocol/outgoing.ts';
+import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
-import type { ClaimStep, DeadLetter } from '../state/dead-letters.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
+import { behind } from './pools/fence.ts';
 import { brief } from './run/briefing.ts';
 
 /** Notifies those who wait for an answer that there will be none, or that a person has to release it. */
@@ -129,7 +130,7 @@ class Notices {
     const claim = await this.#engine.deadLetters.claimOf(id);
     const last = commits.length - 1;
     const written = commits.map(({ commit }, index) =>
-      claim === undefined ? commit : behind(commit, claim, index === last),
+      claim === undefined ? commit : behind(commit, claim, { isLast: index === last }),
     );
     const paths = written.flatMap(({ files }) => files.map(({ path }) => path));
     if (paths.length === 0 || (await this.#isTold(tip, paths))) return undefined;
@@ -143,12 +144,6 @@ class Notices {
     const queued = new Set((await outbox.all()).flatMap(pathsOf));
     return paths.some((path) => standing.has(path) || queued.has(path));
   }
-}
-
-/** Returns the commit of a notice that is left out where another host has its mail. */
-function behind(commit: Commit, { requires, files }: ClaimStep, isLast: boolean): Commit {
-  const more = isLast ? files : [];
-  return { ...commit, files: [...commit.files, ...more], requires, optional: true };
 }
 
 function pathsOf({ commits }: OutboxEntry): string[] {

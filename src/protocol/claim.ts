@@ -1,4 +1,5 @@
 import { CLAIMS, isChannelId, isName, isRelPath, type MessageRef } from './layout.ts';
+import type { Requirement } from './outgoing.ts';
 import { parseDocumentText, formatDocument, type HeaderFields } from './text/frontmatter.ts';
 import { parsed, unreadable, type Parsed } from './text/result.ts';
 import { utcOf } from './text/times.ts';
@@ -39,6 +40,16 @@ export interface Beat {
 const CLAIM_ENDS = ['answered', 'silent', 'failed', 'cancelled', 'held', 'released'] as const;
 export type ClaimEnding = (typeof CLAIM_ENDS)[number];
 
+/** Whether only a person can have a message tried again. */
+export function isLastWord(end: ClaimEnding): boolean {
+  return end !== 'released';
+}
+
+/** Whether a person can have a message tried again. */
+export function mayBeRetried(end: ClaimEnding): boolean {
+  return end === 'failed' || end === 'held';
+}
+
 /** End of a claim. */
 export interface ClaimEnd {
   end: ClaimEnding;
@@ -65,6 +76,29 @@ export const claimFile = (of: Claimed, n: number): string => `${claimFolder(of)}
 export const beatFile = (of: Claimed, n: number): string =>
   `${claimFolder(of)}/${String(n)}.beat.md`;
 export const endFile = (of: Claimed, n: number): string => `${claimFolder(of)}/${String(n)}.end.md`;
+
+/** A claim with those before it. */
+export interface Fenced extends Claimed {
+  n: number;
+  /** Object ids of the claims 1…n. */
+  oids: readonly string[];
+}
+
+/**
+ * Returns the conditions on what a run publishes (pools.md, the fence): its claim is the current one, and has no end.
+ * A history that was set back may have lost the claim; then no other may stand in its place.
+ */
+export function fenceOf(claims: readonly Fenced[]): Requirement[] {
+  return claims.flatMap((of) => [
+    ...of.oids.map((oid, index) => ({
+      path: claimFile(of, index + 1),
+      oid,
+      orAbsent: true as const,
+    })),
+    { path: claimFile(of, of.n + 1), oid: null },
+    { path: endFile(of, of.n), oid: null },
+  ]);
+}
 
 /** A file of a claim, by its path. */
 export interface ClaimPlace extends Claimed {

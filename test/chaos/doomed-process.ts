@@ -17,6 +17,9 @@ export const bundle = join(
   `doomed-${String(process.pid)}.mjs`,
 );
 
+/** What gives a process a clock that is off. */
+const SHIFTED = ['--require', join(here, '../support/shifted-clock.cjs')];
+
 /** Bundles the doomed dispatcher once, so that a thousand of them start quickly. */
 export async function buildDoomed(): Promise<void> {
   mkdirSync(dirname(bundle), { recursive: true });
@@ -46,6 +49,8 @@ export interface Doom {
   ledger: string;
   /** Milliseconds between its polls. */
   interval?: number;
+  /** A file with the seconds by which its clock is off. */
+  clock?: string | undefined;
   onEvent: (event: Event, line: string) => void;
 }
 
@@ -58,7 +63,8 @@ export interface Doomed {
 
 /** Starts a dispatcher that dies as requested; it is removed when the test is over. */
 export function startDoomed(host: Host, doom: Doom): Doomed {
-  const child = spawn(process.execPath, [bundle], {
+  const { clock } = doom;
+  const child = spawn(process.execPath, [...(clock === undefined ? [] : SHIFTED), bundle], {
     env: {
       ...process.env,
       ...host.env,
@@ -68,6 +74,7 @@ export function startDoomed(host: Host, doom: Doom): Doomed {
       CHAOS_LEDGER: doom.ledger,
       CHAOS_HOST: host.alias,
       CHAOS_INTERVAL: String(doom.interval ?? 100),
+      ...(clock !== undefined && { CLOCK_OFFSET_FILE: clock }),
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -35,6 +35,8 @@ export class Machine {
   readonly host: Host;
   readonly actors: readonly string[];
   readonly ledger: string;
+  /** A file with the seconds by which its clock is off. */
+  readonly #clock: string | undefined;
   readonly #logFile: string;
   #doomed: Doomed | undefined;
   #hasEnded = true;
@@ -55,10 +57,11 @@ export class Machine {
   copied = '';
   readonly restores: { copied: string; at: string }[] = [];
 
-  constructor(host: Host, actors: readonly string[], ledger: string) {
+  constructor(host: Host, actors: readonly string[], ledger: string, clock?: string) {
     this.host = host;
     this.actors = actors;
     this.ledger = ledger;
+    this.#clock = clock;
     this.#logFile = join(host.bus.root, `${host.alias}.log`);
   }
 
@@ -80,6 +83,7 @@ export class Machine {
       count,
       ledger,
       interval: 300,
+      clock: this.#clock,
       onEvent: (event, line) => {
         this.#hear(event, line);
       },

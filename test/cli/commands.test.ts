@@ -249,7 +249,15 @@ describe('init', () => {
         ],
         { cwd: bus.root },
       );
-      expect(joined.out).toContain('Joined as second.');
+      expect([joined.out, joined.err]).toEqual([
+        expect.stringContaining('Joined as second.'),
+        expect.not.stringContaining('each host runs each message'),
+      ]);
+      const join3 = ['init', 'y', '--remote', bus.hub, '--alias', 'third', '--cli', 'true'];
+      const third = await command([...join3, '--actor', 'painter'], { cwd: bus.root });
+      expect(third.err).toContain(
+        'painter is served by second too, and each host runs each message: name@host is for one of them; to let any one of them take it: crosstalk actor set painter serve=one',
+      );
       const there = { cwd: join(bus.root, 'x') };
       expect((await command(['status'], there)).out).toContain('hosts/second.md (second)');
       expect(git(bus.hub, 'show', 'main:hosts/second.md')).toContain('codex exec');

@@ -137,7 +137,7 @@ it('claims that no host stands behind are a warning, the same for status and doc
     [claimFile(of, 1)]: claim('mallory', ago(3)),
     [claimFile(of, 3)]: claim('server', ago(3)),
     [claimFile({ ...of, actor: 'evil\u0007' }, 1)]: claim('server', ago(3)),
-    [endFile(of, 3)]: formatEnd({ end: 'answered', run: 'another', at: ago(2) }),
+    [endFile(of, 3)]: formatEnd({ end: 'released', run: 'another', at: ago(2) }),
   });
   const status = await json<Status>(laptop, 'status');
   const [warning = '', ...more] = status.warnings;

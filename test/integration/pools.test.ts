@@ -1,38 +1,15 @@
 import { expect, it } from 'vitest';
-import { Bus, type Host } from '../support/bus.ts';
+import { cancelMessage } from '../../src/protocol/cancel.ts';
+import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
+import { formatMessage } from '../../src/protocol/message.ts';
+import { Bus } from '../support/bus.ts';
+import { commitTo } from '../support/copies.ts';
 import { git } from '../support/git.ts';
+import { answers, claimPath, claims, pool } from '../support/pools.ts';
 import { until } from '../support/wait.ts';
-
-const POOL = '---\nname: worker\ndescription: works\nserve: one\n---\n\nWork.\n';
-
-/** Two hosts that serve a pool, whose profile was there before any message. */
-async function pool(cli = 'sleep 0.2; echo done', hosts = 2): Promise<[Bus, ...Host[]]> {
-  const bus = new Bus();
-  const all: Host[] = [];
-  for (const alias of ['ant', 'bee', 'cow', 'dog'].slice(0, hosts)) {
-    const tier = { small: { cli, count: 4, retry_delay: '1s' } };
-    all.push(await bus.host(alias, { worker: tier }));
-  }
-  all[0]?.edit({ 'local/actors/worker.md': POOL });
-  for (const host of all) await host.once();
-  return [bus, ...all];
-}
-
-function claims(bus: Bus): string[] {
-  const listed = git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'data/claims');
-  return listed
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.split('/').slice(-2).join('/'));
-}
-
-function answers(bus: Bus): string[] {
-  return bus.from('worker').map(({ message }) => message.body.trim());
-}
 
 it('one of two hosts takes each message of a pool, and no other runs it', async () => {
   const [bus, ant, bee] = await pool();
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   for (const text of ['one', 'two', 'three']) await ant.send('worker', text);
   const [a, b] = await Promise.all([ant.once(), bee.once()]);
   await Promise.all([ant.once(), bee.once()]);
@@ -56,16 +33,10 @@ it('without a pool nothing is claimed', async () => {
   expect(claims(bus)).toEqual([]);
 });
 
-/** Path of a claim of a message of `worker`. */
-function claimPath(host: Host, relPath: string, name: string): string {
-  return `data/claims/${host.channel()}/${relPath}/worker/${name}.md`;
-}
-
 const GHOST = '---\nhost: ghost\nrun: ghost.1\nlease: "2"\nat: 2026-11-30T00:00:00.000Z\n---\n';
 
 it('a host that has died is succeeded after its lease', async () => {
   const [bus, ant, bee] = await pool();
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   const message = await ant.send('worker', 'one');
   ant.edit({ [claimPath(ant, message, '1')]: GHOST });
   await bee.once();
@@ -79,7 +50,6 @@ it('a host that has died is succeeded after its lease', async () => {
 
 it('a thread whose host is gone while it waits for others gets a notice, and can be begun anew', async () => {
   const [bus, ant, bee] = await pool();
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   const message = await ant.send('worker', 'one');
   const beat = '---\nrun: ghost.1\nlease: "2"\nwaits: "true"\nat: 2026-11-30T00:00:00.000Z\n---\n';
   ant.edit({
@@ -105,7 +75,6 @@ it('a thread whose host is gone while it waits for others gets a notice, and can
 
 it('a run that was overtaken is ended, and publishes nothing', async () => {
   const [bus, ant] = await pool('sleep 8; echo too late');
-  if (ant === undefined) throw new Error('no host');
   const message = await ant.send('worker', 'one');
   const running = ant.start();
   await running.saw('claimed');
@@ -118,7 +87,6 @@ it('a run that was overtaken is ended, and publishes nothing', async () => {
 
 it('a try that failed on one host may be made on another, and all of them count', async () => {
   const [bus, ant, bee] = await pool('exit 3');
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   await ant.send('worker', 'one');
   for (let round = 0; round < 40 && bus.from('worker').length === 0; round++) {
     await ant.once();
@@ -132,7 +100,6 @@ it('a try that failed on one host may be made on another, and all of them count'
 
 it('a message that was taken back before anybody claimed it has one notice', async () => {
   const [bus, ant, bee] = await pool();
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   const message = await ant.send('worker', 'one');
   const cancelled = await ant.run('cancel', message);
   expect(cancelled.code, cancelled.err).toBe(0);
@@ -147,7 +114,6 @@ it(
   { tags: 'long', timeout: 120_000 },
   async () => {
     const [bus, ant] = await pool('sleep 8; echo done');
-    if (ant === undefined) throw new Error('no host');
     ant.env['CROSSTALK_TEST_LEASE'] = '1';
     git(ant.dir, 'config', 'crosstalk.claimLease', '6s');
     await ant.send('worker', 'one');
@@ -156,13 +122,11 @@ it(
     bus.unplug();
     await running.saw('claim_lost', ({ reason }) => reason === 'its lease could not be renewed');
     bus.plug();
-    git(ant.dir, 'config', 'crosstalk.claimLease', '600s');
     await running.saw('dispatch_done');
     await running.stop();
     expect(answers(bus)).toEqual(['done']);
-    // A slow machine has renewed it.
-    const made = claims(bus).filter((name) => !name.endsWith('.beat.md'));
-    expect(made).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
+    const kept = claims(bus).filter((path) => !path.endsWith('.beat.md'));
+    expect(kept).toEqual(['worker/1.md', 'worker/2.end.md', 'worker/2.md']);
   },
 );
 
@@ -173,7 +137,6 @@ it(
     const [bus, ant] = await pool(
       'if test -e "$HOME/tried"; then echo done; else touch "$HOME/tried"; sleep 3; exit 3; fi',
     );
-    if (ant === undefined) throw new Error('no host');
     await ant.send('worker', 'one');
     const running = ant.start();
     await running.saw('claimed');
@@ -198,7 +161,6 @@ it(
 
 it('a message that is taken back while its claim is on its way, or its run goes on, has one notice', async () => {
   const [bus, ant, bee] = await pool('sleep 20');
-  if (ant === undefined || bee === undefined) throw new Error('no hosts');
   const running = ant.start();
   const late = await ant.send('worker', 'one');
   await running.saw('claimed');
@@ -211,5 +173,30 @@ it('a message that is taken back while its claim is on its way, or its run goes 
   for (const host of [bee, ant, bee]) await host.once();
   const notices = bus.from('worker').map(({ message }) => message.re);
   expect(notices.flat().sort()).toEqual([late, early].sort());
+  expect(claims(bus).filter((path) => path.endsWith('.end.md'))).toHaveLength(2);
+});
+
+it('a task that is taken back while the end of its failed try waits for the remote has one notice', async () => {
+  const [bus, ant, bee] = await pool('sleep 1; exit 3');
+  const channel = ant.channel();
+  const task = await ant.send('worker', 'one');
+  const running = ant.start();
+  await running.saw('claimed');
+  bus.unplug();
+  await running.saw('dispatch_failed');
+  const at = new Date();
+  const writer = { actor: 'operator', at };
+  const target = { relPath: task, message: { to: [{ name: 'worker' }] } };
+  const cancel = formatMessage(cancelMessage(target, 'No.', writer, { only: false }));
+  const place = messageFile(channel, relPathAt(at, '0123456789abcdef'));
+  commitTo(`${bus.hub}.unplugged`, { [place]: cancel });
+  bus.plug();
+  await running.saw('failure_told');
+  await until('the notice', () => bus.from('worker').length > 0);
+  await running.stop();
+  for (const host of [bee, ant, bee]) await host.once();
+  expect(bus.from('worker').map(({ message: { failed } }) => failed?.reason)).toEqual([
+    'cancelled',
+  ]);
   expect(claims(bus).filter((path) => path.endsWith('.end.md'))).toHaveLength(2);
 });

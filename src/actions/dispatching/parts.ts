@@ -85,9 +85,11 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running, guards);
   const queue = new ClaimQueue(app.outbox);
   const publisher = publisherOf(context, deliveries, expected, log, { reporting, queue });
-  const lease = (): number => claimLeaseOf(transport.defaults, context.env).ms;
+  const lease = (pushMs: number): number =>
+    claimLeaseOf(transport.defaults, context.env, pushMs).ms;
   const pools = new Pools({
     ...{ app, publisher, queue, deliveries, lease },
+    monotonic: () => performance.now(),
     abandoned: (delivery, claim) => abandonedLetter(app, delivery, claim),
   });
   publisher.events.on('held', (entry) => {

@@ -6,9 +6,12 @@ import {
   claimFolder,
   claimPlace,
   currentOf,
+  isLastWord,
+  mayBeRetried,
   parseClaim,
   parseEnd,
   type Claimed,
+  type ClaimEnd,
 } from '../../protocol/claim.ts';
 import type { Serving } from '../../protocol/owed.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -38,7 +41,10 @@ export async function takenAt(
   if (!(await hasClaims(transport, tip))) return undefined;
   const claims = await claimsAt(transport, tip, of);
   if (claims === undefined) return undefined;
-  const { claim, beat, end } = claims;
+  const { claim, beat, over } = claims;
+  // A person may have it tried again.
+  const isOver = over !== undefined && !mayBeRetried(over.end);
+  const end = isOver ? over : claims.end;
   // The beat of an attempt that was overtaken says nothing about this one.
   const waits = beat?.waits === true && beat.run === claim.run;
   return {
@@ -72,16 +78,30 @@ export async function shownClaims(
     oid === undefined ? undefined : (await transport.objects.read(oid))?.content?.toString('utf8');
   const served = (host: string): boolean =>
     serving.some(({ alias, actors }) => alias === host && actors.includes(of.actor));
+  const shown = numbers.slice(0, MOST_CLAIMS);
+  const ends = new Map<number, ClaimEnd>();
+  for (const n of shown) {
+    const text = await textOf(oids.end.get(n));
+    const end = text === undefined ? undefined : parseEnd(text);
+    if (end?.ok === true) ends.set(n, end.value);
+  }
+  const isLast = (n: number): boolean => {
+    const end = ends.get(n)?.end ?? 'released';
+    return isLastWord(end) && !mayBeRetried(end);
+  };
+  const last = shown.find(isLast);
   return Promise.all(
-    numbers.slice(0, MOST_CLAIMS).map(async (n): Promise<WebClaim> => {
-      const [text, last] = [await textOf(oids.claim.get(n)), await textOf(oids.end.get(n))];
+    shown.map(async (n): Promise<WebClaim> => {
+      const text = await textOf(oids.claim.get(n));
       const claim = text === undefined ? undefined : parseClaim(text);
-      const end = last === undefined ? undefined : parseEnd(last);
-      const [one, over] = [claim?.ok ? claim.value : undefined, end?.ok ? end.value : undefined];
+      const [one, over] = [claim?.ok ? claim.value : undefined, ends.get(n)];
       const known = one !== undefined && served(one.host);
       const faults = [
-        n > current
+        n > current && !isLast(n)
           ? `number ${String(n)} counts for nothing, as ${String(current + 1)} is missing`
+          : '',
+        last !== undefined && n > last && n <= current
+          ? `it counts for nothing, as claim ${String(last)} has ended for good`
           : '',
         text !== undefined && one === undefined ? 'it cannot be read' : '',
         one !== undefined && !known ? `no host file says that ${one.host} serves ${of.actor}` : '',

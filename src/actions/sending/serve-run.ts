@@ -1,7 +1,7 @@
 import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
-import { fenceOf } from '../../dispatcher/pools/fence.ts';
+import { fenceOf } from '../../protocol/claim.ts';
 import { withoutOurs } from '../../dispatcher/run/workplace.ts';
 import type { Handling, RunFacts } from '../../dispatcher/run/endpoint.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';

@@ -113,8 +113,8 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
 }
 
-/** Notes that other hosts serve the actor too, and run each message as well. */
-async function noteShared(context: Context, name: string, alias: string): Promise<void> {
+/** Notes that other hosts serve an actor of this one too, and run each message as well. */
+export async function noteShared(context: Context, name: string, alias: string): Promise<void> {
   const { serving } = await servedBy(context);
   const others = serving.filter((one) => one.alias !== alias && one.actors.includes(name));
   if (others.length === 0 || (await profileOf(context, name)).pool === true) return;

@@ -7,7 +7,8 @@ import { assertNoActor, assertNoPerson } from './actors.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
-import { pushLater, type Initialised, type InitInput } from './input.ts';
+import { noteShared } from './add-actor.ts';
+import { DEFAULTS, pushLater, type Initialised, type InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import {
@@ -54,6 +55,8 @@ export async function join(
       input.note(`joined here, but not pushed: ${delivered.reason}; ${pushLater({ isRefused })}`);
     await context.checkout.follow();
     const { dir, actor } = input;
+    // The usual first actor of each machine is no surprise.
+    if (actor !== DEFAULTS.actor) await noteShared(context, actor, alias);
     return {
       dir,
       alias,

@@ -18,6 +18,7 @@ import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
 import type { Located } from '../../protocol/message.ts';
 import { seenFrom } from '../../protocol/causality.ts';
+import { claimFolders } from './claim-folders.ts';
 import { NamedFiles } from './named-files.ts';
 
 export interface ArchiveInput {
@@ -112,8 +113,15 @@ export async function restore(context: Context, bundle: string): Promise<Restore
       for (const file of some) if (isOfBus(file) && !there.has(file.path)) files.push(file);
     if (files.length === 0) return { archived, restored: 0, files: 0, tip };
     const attached = await attachedTo(context, files, archived, tip);
+    const claims = await claimFolders(
+      context,
+      files.map(({ path }) => path),
+      archived,
+      tip,
+    );
     await permission(context.budget)('push');
-    const moved = await transport.epochs.restore(tip, archived, [...files, ...attached]);
+    const all = [...files, ...attached, ...claims];
+    const moved = await transport.epochs.restore(tip, archived, all);
     if (moved.ok) {
       await context.checkout.follow();
       const counts = { restored: files.length, files: attached.length };
@@ -280,7 +288,8 @@ async function planAt(
     return { id, name, archived: ended.length, waiting: waiting.length, kept };
   });
   const files = await transportFiles(context, tip, named.onlyIn(splits));
-  removed.push(...files);
+  const claims = await claimFolders(context, removed, tip);
+  removed.push(...files, ...claims.map(({ path }) => path));
   const sum = (part: 'archived' | 'waiting' | 'kept'): number =>
     channels.reduce((total, channel) => total + channel[part], 0);
   const counts = { archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };

@@ -63,7 +63,9 @@ function takenLines({ actor, host = '', taken }: Owing, world: World, now: Date)
   const away = world.away?.get(`${actor}@${host}`);
   if (taken === undefined) return away === undefined ? [] : [away];
   const words = takenWords(actor, taken, world.seen?.get(claimKey(actor, taken)) ?? now.getTime());
-  return words === '' ? [] : [words];
+  if (words === '') return [];
+  // Whoever has it may not be able to go on with it now.
+  return taken.host === host && away !== undefined ? [words, away] : [words];
 }
 
 /** Names a claim in a state of it. */

@@ -1,9 +1,11 @@
 import type { App } from '../../bus/app.ts';
 import type { Commit } from '../../protocol/outgoing.ts';
-import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
+import { claimPlace } from '../../protocol/claim.ts';
+import { CHANNELS, channelFile, CLAIMS, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Writing } from '../../state/written.ts';
 import type { Transport } from '../../transport/transport.ts';
+import { LostClaims } from './lost-claims.ts';
 
 /** Files that a rewritten history has removed. */
 export interface LostCommits {
@@ -87,7 +89,7 @@ export async function findLost(
 /** Returns the paths that commits since another one have removed one by one: these were not lost, and stay out. */
 async function removedSince(transport: Transport, since: string, tip: string): Promise<string[]> {
   const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
-  const range = [`${since}..${tip}`, '--', CHANNELS, MEMORIES];
+  const range = [`${since}..${tip}`, '--', CHANNELS, MEMORIES, CLAIMS];
   return (await transport.git(['log', ...form, ...range])).split('\0');
 }
 
@@ -99,6 +101,8 @@ async function keepAtHome(
 ): Promise<void> {
   const homeOf = (path: string): string => {
     const place = placeOf(path);
+    const claim = claimPlace(path);
+    if (claim !== undefined) return channelFile(claim.channel);
     return place.kind === 'message' ? channelFile(place.channel) : path;
   };
   const there = await transport.standing(tip, [...ours.keys()].map(homeOf));
@@ -120,6 +124,7 @@ async function entriesOf(
 ): Promise<Pick<LostCommits, 'again' | 'left'>> {
   const attached = [...lost.values()].flatMap(({ blobs }) => blobs.map(({ path }) => path));
   const there = await transport.entriesAt(from, [...new Set(attached)]);
+  const claims = new LostClaims(transport, from, lost.keys(), stood);
   const again: LostCommits['again'] = [];
   let [left, bytes] = [lost.size, 0];
   let last: { said: string; files: Commit['files'] } | undefined;
@@ -130,17 +135,23 @@ async function entriesOf(
     left--;
     if (content === undefined) continue;
     const file = { path, content: content.toString('utf8') };
+    const requires = await claims.of(file);
+    if (requires === null) continue;
     const blobs = one.blobs.flatMap((blob) => {
       const { oid, type } = there.get(blob.path) ?? {};
       return oid === undefined || type !== 'blob' ? [] : [{ ...blob, oid }];
     });
     const { at, author } = one;
     const commit = { at, author, subject: `${one.subject}, again` };
-    const isPlain = delivery === undefined && blobs.length === 0;
+    const isPlain = delivery === undefined && blobs.length === 0 && requires === undefined;
     const said = JSON.stringify(commit);
     if (isPlain && last?.said === said) last.files.unshift(file);
     else {
-      const made = { ...commit, files: [file], ...(blobs.length > 0 && { blobs }) };
+      const made: Commit = {
+        ...{ ...commit, files: [file] },
+        ...(blobs.length > 0 && { blobs }),
+        ...(requires && { requires, optional: true }),
+      };
       again.push({ commits: [made], ...(delivery && { delivery }) });
       last = isPlain ? { said, files: made.files } : undefined;
     }
@@ -153,8 +164,8 @@ function isMessage(path: string): boolean {
 }
 
 /**
- * Returns the files of channels and notes that one commit has and another has not: by path, the names of their
- * contents.
+ * Returns the files of channels and notes that one commit has and another has not, and the ends of claims: by path,
+ * the names of their contents.
  */
 async function addedFiles(
   transport: Transport,
@@ -162,7 +173,8 @@ async function addedFiles(
   commit: string,
 ): Promise<Map<string, string>> {
   const added = new Map<string, string>();
-  for await (const changes of transport.changes(before, commit, [CHANNELS, MEMORIES]))
-    for (const { path, oid, status } of changes) if (status === 'A') added.set(path, oid);
+  for await (const changes of transport.changes(before, commit, [CHANNELS, MEMORIES, CLAIMS]))
+    for (const { path, oid, status } of changes)
+      if (status === 'A' && (claimPlace(path)?.kind ?? 'end') === 'end') added.set(path, oid);
   return added;
 }

@@ -9,40 +9,35 @@ import {
   type Claim,
   type Claimed,
   type ClaimEnding,
+  type Fenced,
 } from '../../protocol/claim.ts';
 import { authorOf, type Commit, type Requirement } from '../../protocol/outgoing.ts';
 import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 
 /** A claim of this process, which the remote's tip has shown. */
-export interface OwnClaim extends Claimed {
+export interface OwnClaim extends Fenced {
   host: string;
-  n: number;
-  /** Object ids of the claims 1…n. */
-  oids: readonly string[];
   run: string;
   /** Number of tries before this one. */
   attempts: number;
 }
 
+/** A job as far as a claim is concerned. */
+export interface Claiming {
+  actor: string;
+  channel: string;
+  messages: readonly string[];
+  /** Open questions behind answers of peers, as `<channel id>/<relPath>`. */
+  questions?: readonly string[];
+  abandon?: () => void;
+}
+
+/** Outcome of the attempt to claim mail. */
+export type Won = { ok: true; claims: OwnClaim[] } | { ok: false; isOver: boolean };
+
 /** Time between beats of a thread that waits for others, times three, in milliseconds. */
 export const WAITING_LEASE_MS = 12 * 3_600_000;
-
-/**
- * Returns the conditions on what a run publishes (pools.md, the fence): its claim is the current one, and has no end.
- * A history that was set back may have lost the claim; then no other may stand in its place.
- */
-export function fenceOf(claims: readonly OwnClaim[]): Requirement[] {
-  return claims.flatMap((of) => [
-    ...of.oids.map((oid, index) => ({
-      path: claimFile(of, index + 1),
-      oid,
-      orAbsent: true as const,
-    })),
-    { path: claimFile(of, of.n + 1), oid: null },
-    { path: endFile(of, of.n), oid: null },
-  ]);
-}
 
 /** The ending of a claim, with what is known of it. */
 export interface Ending {
@@ -113,6 +108,37 @@ export function nextClaim(
   };
 }
 
+/** Returns the next claim of a message together with its end, which has to be new as well. */
+export function endedClaim(
+  of: Claimed,
+  before: Claims | undefined,
+  by: Claim,
+  ending: Ending,
+): ClaimStep {
+  const { commit, claim } = nextClaim(of, before, by);
+  const end = endingFile(claim, ending, by.at);
+  const requires = [...(commit.requires ?? []), { path: end.path, oid: null }];
+  return { requires, files: [...commit.files, end] };
+}
+
+/** Returns what ends a claim whose host is gone, on condition that it has not been heard of since. */
+export function abandoning(
+  of: Claimed,
+  { n, claim: { run }, oids, beatOid }: Claims,
+  at: string,
+): ClaimStep {
+  const requires = [
+    { path: claimFile(of, n), oid: oids.at(-1) ?? null },
+    { path: beatFile(of, n), oid: beatOid },
+    { path: claimFile(of, n + 1), oid: null },
+    { path: endFile(of, n), oid: null },
+  ];
+  return {
+    requires,
+    files: [{ path: endFile(of, n), content: formatEnd({ end: 'failed', run, at }) }],
+  };
+}
+
 /** Returns an entry whose first commit is made only behind the fence, and whose last one ends the claims. */
 export function fenced(entry: OutboxEntry, { requires, files }: ClaimStep): OutboxEntry {
   if (requires.length === 0 && files.length === 0) return entry;
@@ -125,4 +151,14 @@ export function fenced(entry: OutboxEntry, { requires, files }: ClaimStep): Outb
       ...(index === last && { files: [...commit.files, ...files] }),
     })),
   };
+}
+
+/** Returns the commit of a notice, which is left out where another host has its mail; the last one ends the claims. */
+export function behind(
+  commit: Commit,
+  { requires, files }: ClaimStep,
+  { isLast }: { isLast: boolean },
+): Commit {
+  const more = isLast ? files : [];
+  return { ...commit, files: [...commit.files, ...more], requires, optional: true };
 }

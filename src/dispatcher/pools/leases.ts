@@ -1,35 +1,38 @@
-import { performance } from 'node:perf_hooks';
 import type { DispatcherApp } from '../../bus/app.ts';
 import type { Claims } from '../../bus/claims.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { reasonOf } from '../../errors.ts';
 import {
   beatFile,
+  claimFile,
   claimFolder,
   claimPlace,
+  fenceOf,
   formatBeat,
+  formatClaim,
   formatEnd,
   parseEnd,
   type Claimed,
 } from '../../protocol/claim.ts';
-import type { ClaimRecords } from '../../state/claims.ts';
 import type { ClaimStep } from '../../state/dead-letters.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { ClaimQueue } from './claim-queue.ts';
 import {
   claimCommit,
   endingFile,
-  fenceOf,
   waitingFile,
   WAITING_LEASE_MS,
   type Ending,
   type OwnClaim,
 } from './fence.ts';
 import type { PoolFacts } from './pool-facts.ts';
+import { PushTimes } from './push-times.ts';
 
 /** A claim of this process under its lease. */
 interface Held {
   claim: OwnClaim;
+  /** The file of the claim. */
+  text: string;
   /** Milliseconds. */
   lease: number;
   /** Times before the last push that the remote took, by two clocks: the larger one counts. */
@@ -52,7 +55,10 @@ export interface LeasesApp {
   publisher: Pick<Publisher, 'publish'>;
   queue: ClaimQueue;
   facts: PoolFacts;
-  records: ClaimRecords;
+  /** Removes what is on record of a message whose claim this machine has ended. */
+  forget: (key: string) => Promise<void>;
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: () => number;
 }
 
 /** Returns what becomes of a claim at the end of its run; `waits` where its thread goes on later. */
@@ -65,8 +71,10 @@ const LAST = 0.9;
 export class Leases {
   readonly #parts: LeasesApp;
   readonly #held = new Map<string, Held>();
-  /** Runs whose ends are on the bus, or on their way there. */
-  readonly #ended = new Set<string>();
+  /** Times of the pushes by which claims are made and renewed. */
+  readonly pushes = new PushTimes();
+  /** Runs that are over, by folder of claims, until the bus shows their end or another claim. */
+  readonly #ended = new Map<string, OwnClaim>();
 
   constructor(parts: LeasesApp) {
     this.#parts = parts;
@@ -78,8 +86,8 @@ export class Leases {
   }
 
   /** Whether a run of this process is over, though the bus may not show it yet. */
-  hasEnded(run: string): boolean {
-    return this.#ended.has(run);
+  hasEnded(of: Claimed, run: string): boolean {
+    return this.#ended.get(claimFolder(of))?.run === run;
   }
 
   /** Goes on with a claim that waited for others. */
@@ -92,7 +100,7 @@ export class Leases {
 
   /** Returns the readings of the clocks from which a lease counts. */
   clocks(): Before {
-    return { wall: this.#parts.app.now().getTime(), mono: performance.now() };
+    return { wall: this.#parts.app.now().getTime(), mono: this.#parts.monotonic() };
   }
 
   /** Takes on a claim that the remote's tip shows. @param before the readings before its push */
@@ -104,7 +112,7 @@ export class Leases {
   ): OwnClaim {
     const { actor, channel, relPath } = of;
     const own = { actor, channel, relPath, host: claim.host, n, oids, run: claim.run, attempts };
-    const state = { waits: false, isBeating: false, abandon };
+    const state = { text: formatClaim(claim), waits: false, isBeating: false, abandon };
     this.#held.set(claimFolder(of), { claim: own, lease: claim.lease, ...before, ...state });
     return own;
   }
@@ -178,24 +186,37 @@ export class Leases {
         continue;
       }
       this.#held.delete(key);
-      this.#ended.add(held.claim.run);
-      this.#parts.facts.drop(key);
-      await this.#parts.records.own.remove(key);
+      this.#ended.set(key, held.claim);
+      await this.#parts.forget(key);
     }
   }
 
   /** Renews claims, and ends runs whose claim was overtaken or whose lease could not be renewed in time. */
   async look(): Promise<void> {
+    const { facts } = this.#parts;
+    for (const [key, claim] of this.#ended) {
+      const now = await facts.claimsOf(claim);
+      if (now?.claim.run === claim.run && now.end === undefined) continue;
+      this.#ended.delete(key);
+      facts.drop(key);
+    }
     for (const [key, held] of this.#held) {
       const { claim } = held;
-      const now = await this.#parts.facts.claimsOf(claim);
+      const now = await facts.claimsOf(claim);
       const isOvertaken =
         now !== undefined &&
         (now.n > claim.n || (now.n === claim.n && now.claim.run !== claim.run));
       const since = this.#since(held);
-      if (isOvertaken) this.#lose(key, held, 'another host has it');
-      else if (since > held.lease * LAST) this.#lose(key, held, 'its lease could not be renewed');
-      else if (since > held.lease / 3 && !held.isBeating) void this.#beat(held);
+      // A run finds out by its fence; nothing else would tell a thread that waits.
+      const isEnded = held.waits && now?.end !== undefined;
+      if (isOvertaken || isEnded) {
+        this.#lose(key, held, `another host has ${isEnded ? 'ended ' : ''}it`);
+        await this.#parts.forget(key);
+      } else if (since > held.lease * LAST) this.#lose(key, held, 'its lease could not be renewed');
+      else if (held.isBeating) continue;
+      // A history that was set back has lost it.
+      else if ((now?.n ?? 0) === claim.n - 1) void this.#beat(held, claimFile(claim, claim.n));
+      else if (since > held.lease / 3) void this.#beat(held);
     }
   }
 
@@ -211,20 +232,26 @@ export class Leases {
     held.abandon?.();
   }
 
-  async #beat(held: Held): Promise<void> {
+  /** @param lost the path of the claim, if it has to come back */
+  async #beat(held: Held, lost?: string): Promise<void> {
     const { app, queue, publisher } = this.#parts;
     const { claim, lease, waits } = held;
     const at = app.now().toISOString();
     const before = this.clocks();
     const beat = { run: claim.run, at, ...(waits && { waits: true as const, lease }) };
-    const files = [{ path: beatFile(claim, claim.n), content: formatBeat(beat) }];
+    const files = [
+      ...(lost === undefined ? [] : [{ path: lost, content: held.text }]),
+      { path: beatFile(claim, claim.n), content: formatBeat(beat) },
+    ];
     const step = { requires: fenceOf([claim]), files };
     const id = app.newId();
     held.isBeating = true;
     queue.put({ id, commits: [claimCommit(claim.host, at, `${claim.host} goes on`, step)] });
     try {
       const { published } = await publisher.publish(id);
-      if (published) Object.assign(held, before);
+      if (!published) return;
+      this.pushes.note(this.clocks().mono - before.mono);
+      Object.assign(held, before);
     } catch (error) {
       app.log('internal_error', { error: reasonOf(error) });
     } finally {

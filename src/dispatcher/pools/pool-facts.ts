@@ -28,7 +28,8 @@ export class PoolFacts {
   readonly #contenders = new Map<string, string[] | null>();
   /** The same for what comes now, by actor. */
   readonly #atTip = new Map<string, string[] | null>();
-  readonly #claims = new Map<string, Claims | undefined>();
+  /** Reads of claims; one that was begun before a change is not the answer after it. */
+  readonly #claims = new Map<string, Promise<Claims | undefined>>();
   #tip: string | undefined;
   #hasClaims = false;
   #alias: string | undefined;
@@ -115,14 +116,42 @@ export class PoolFacts {
         const isOne = this.#isOne({ actor, message });
         return { actor, channel, relPath, isOne };
       });
-    if (unknown.length === 0) return;
-    const found = await contendersFor(this.#app.transport, this.tip, unknown);
-    for (const [index, one] of unknown.entries()) {
+    const open: typeof unknown = [];
+    for (const one of unknown)
+      if (await this.#isAlone(one)) this.#contenders.set(claimFolder(one), [this.host]);
+      else open.push(one);
+    if (open.length === 0) return;
+    const found = await contendersFor(this.#app.transport, this.tip, open);
+    for (const [index, one] of open.entries()) {
       const contenders = found[index] ?? null;
       // An actor that was moved takes its mail along.
       const isLeft = contenders !== null && !(await this.#isServedBy(one.actor, contenders));
       this.#contenders.set(claimFolder(one), isLeft ? [] : contenders);
     }
+  }
+
+  /** Whether no other host can have a message, or take it: history need not be asked. */
+  async #isAlone({ actor, isOne }: { actor: string; isOne: boolean }): Promise<boolean> {
+    if (this.#hasClaims) return false;
+    const now = await this.#contendersAtTip(actor, { isOne });
+    return now?.length === 1 && now[0] === this.host;
+  }
+
+  /**
+   * Returns deliveries in the order in which this host claims them: of so many as there are hosts each begins with
+   * another one, so that they do not all push for the first.
+   */
+  inTurn(deliveries: Delivery[]): Delivery[] {
+    const contested = deliveries.filter((one) => this.isContested(one));
+    const [first] = contested;
+    const hosts = (first && this.#contenders.get(claimFolder(first))) ?? [];
+    const at = hosts.indexOf(this.host);
+    if (first === undefined || at <= 0) return deliveries;
+    const head = contested.slice(0, hosts.length);
+    const begin = at % head.length;
+    const turned = [...head.slice(begin), ...head.slice(0, begin)];
+    const rest = new Set(head);
+    return [...turned, ...deliveries.filter((one) => !rest.has(one))];
   }
 
   #forget(path: string): void {
@@ -179,14 +208,22 @@ export class PoolFacts {
   }
 
   /** Returns the claims of a message on the newest tip that is known here. */
-  async claimsOf(of: Claimed): Promise<Claims | undefined> {
-    const { transport } = this.#app;
+  claimsOf(of: Claimed): Promise<Claims | undefined> {
     const key = claimFolder(of);
-    if (!this.#claims.has(key)) {
-      const tip = await transport.tip();
-      this.#claims.set(key, tip === undefined ? undefined : await claimsAt(transport, tip, of));
-    }
-    return this.#claims.get(key);
+    const known = this.#claims.get(key);
+    if (known !== undefined) return known;
+    const found = this.#read(of);
+    this.#claims.set(key, found);
+    found.catch(() => {
+      if (this.#claims.get(key) === found) this.#claims.delete(key);
+    });
+    return found;
+  }
+
+  async #read(of: Claimed): Promise<Claims | undefined> {
+    const { transport } = this.#app;
+    const tip = await transport.tip();
+    return tip === undefined ? undefined : claimsAt(transport, tip, of);
   }
 
   /** Reads the claims of a message anew, after a push. */

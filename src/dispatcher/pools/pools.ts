@@ -1,50 +1,41 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DispatcherApp } from '../../bus/app.ts';
 import type { Claims } from '../../bus/claims.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import {
-  beatFile,
-  claimFile,
   claimFolder,
-  endFile,
-  formatEnd,
+  isLastWord,
+  mayBeRetried,
   type Claim,
   type Claimed,
 } from '../../protocol/claim.ts';
 import { placeOfRef } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
-import { ClaimRecords, type WatchRow } from '../../state/claims.ts';
+import { ClaimRecords } from '../../state/claims.ts';
 import type { ClaimStep, DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Arrived } from '../extras/extras.ts';
+import { Attempts } from './attempts.ts';
 import type { ClaimQueue } from './claim-queue.ts';
-import { endingFile, nextClaim, type Ending, type OwnClaim } from './fence.ts';
+import {
+  abandoning,
+  endedClaim,
+  nextClaim,
+  type Claiming,
+  type Ending,
+  type OwnClaim,
+  type Won,
+} from './fence.ts';
 import { Leases } from './leases.ts';
 import { PoolFacts, type PoolMail } from './pool-facts.ts';
+import { PutOff } from './put-off.ts';
+import { Watches } from './watches.ts';
 
 /** Longest wait before a claim, in milliseconds, for hosts that have less to do. */
 const LONGEST_WAIT_MS = 400;
-/** Milliseconds after which a claim that could not be pushed is tried again. */
-const RETRY_MS = 5000;
-/** The longest time for which a released message is put off, whatever its end says. */
-const LONGEST_PUT_OFF_MS = 3_600_000;
 /** Number of own runs at which this host waits the longest. */
 const BUSY = 4;
 const CANCELLED: Ending = { end: 'cancelled' };
-
-/** A job as far as a claim is concerned. */
-interface Claiming {
-  actor: string;
-  channel: string;
-  messages: readonly string[];
-  /** Open questions behind answers of peers, as `<channel id>/<relPath>`. */
-  questions?: readonly string[];
-  abandon?: () => void;
-}
-
-/** Outcome of the attempt to claim the mail of a job. */
-export type Won = { ok: true; claims: OwnClaim[] } | { ok: false; isOver: boolean };
 
 interface PoolsApp {
   app: Pick<
@@ -63,8 +54,10 @@ interface PoolsApp {
   publisher: Pick<Publisher, 'publish'>;
   queue: ClaimQueue;
   deliveries: Pick<Deliveries, 'settle' | 'cursors'>;
-  /** Milliseconds. */
-  lease: () => number;
+  /** Milliseconds. @param pushMs time that all but one of twenty pushes take at most */
+  lease: (pushMs: number) => number;
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: () => number;
   /** Makes the letter of a message whose host is gone. */
   abandoned: (
     delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
@@ -82,37 +75,35 @@ export class Pools {
   readonly #start: string;
   readonly #facts: PoolFacts;
   readonly leases: Leases;
-  readonly #records: ClaimRecords;
-  readonly #watched = new Map<string, WatchRow & { last: number; until: number }>();
-  readonly #notBefore = new Map<string, number>();
-  /** Claims of earlier starts of this machine, by run. */
-  readonly #earlier = new Set<string>();
+  readonly #attempts: Attempts;
+  readonly #watches: Watches;
+  readonly #putOff: PutOff;
   /** By folder of claims: pushes that may have succeeded unseen, with the clocks before them. */
   readonly #unseen = new Map<string, { run: string } & ReturnType<Leases['clocks']>>();
   /** Claims on their way, by folder. */
   readonly #taking = new Map<string, Promise<unknown>>();
-  /** Time of the last fetch that succeeded, monotonic. */
-  #asked = performance.now();
 
   constructor(parts: PoolsApp) {
-    const { app, publisher, queue } = parts;
+    const { app, publisher, queue, monotonic } = parts;
     this.#parts = parts;
     this.#start = app.secret(8);
     this.#facts = new PoolFacts(app);
-    this.#records = new ClaimRecords(app.paths.root);
-    const records = this.#records;
-    this.leases = new Leases({ app, publisher, queue, facts: this.#facts, records });
+    const records = new ClaimRecords(app.paths.root);
+    this.#attempts = new Attempts(records);
+    this.#putOff = new PutOff(app.now);
+    this.#watches = new Watches(records, { now: app.now, monotonic });
+    const forget = this.#drop.bind(this);
+    this.leases = new Leases({ app, publisher, queue, facts: this.#facts, forget, monotonic });
   }
 
   /** Notes what a scan has found. */
   async follow({ host, tip, scan, isNews }: Arrived): Promise<void> {
-    if (isNews) this.#asked = performance.now();
+    if (isNews) this.#watches.asked();
     // The commits from which mail may still wait, at a start.
     const since = (): Promise<readonly string[]> => this.#parts.deliveries.cursors();
     if (!(await this.#facts.follow(host, tip, scan, since))) return;
-    for (const { run } of await this.#records.own.all()) this.#earlier.add(run);
-    for (const row of await this.#records.watches.all())
-      this.#watched.set(row.id, { ...row, last: this.#asked, until: 0 });
+    await this.#attempts.load();
+    await this.#watches.load();
   }
 
   /** Whether a delivery gets a run of its own: a claim is for one message. */
@@ -125,118 +116,112 @@ export class Pools {
    * are settled, as another host answers them.
    */
   async ready(tip: string, messages: Delivery[]): Promise<Delivery[]> {
-    const mayConcern = ({ actor, message }: Delivery): boolean =>
+    const mayNeed = ({ actor, message }: Delivery): boolean =>
       this.#facts.mayConcern(actor, message);
+    const mayConcern = (one: Delivery): boolean =>
+      mayNeed(one) || (one.message.re.length > 0 && this.#facts.mayBelong(one.actor));
     if (!messages.some(mayConcern)) return messages;
     const found: Delivery[] = [];
-    await this.#facts.learn(messages.filter(mayConcern));
+    await this.#facts.learn(messages.filter(mayNeed));
     for (const one of messages) {
       const judged = mayConcern(one) ? await this.#judge(tip, one) : 'here';
       if (judged === 'here') found.push(one);
       if (judged === 'elsewhere') {
-        this.#drop(claimFolder(one));
+        await this.#drop(claimFolder(one));
         await this.#parts.deliveries.settle(one.actor, one.channel, [one.relPath]);
       }
     }
-    return found;
+    return this.#facts.inTurn(found);
   }
 
   async #judge(tip: string, one: Delivery): Promise<'here' | 'elsewhere' | 'later'> {
     const { actor, channel, message } = one;
     const isNarrowed = message.to.some((to) => to.name === actor && to.host !== undefined);
+    if (message.re.length > 0) return this.#ofThread(tip, one, { isNarrowed });
     if (isNarrowed) return 'here';
-    if (message.re.length > 0) return this.#ofThread(tip, one);
     if (message.steers !== undefined) {
-      const about = await this.#facts.claimsOf({ actor, channel, relPath: message.steers });
-      if (about !== undefined && about.end === undefined && !this.leases.hasEnded(about.claim.run))
-        return this.#isMine(about) ? 'here' : 'elsewhere';
+      const target = { actor, channel, relPath: message.steers };
+      const about = await this.#facts.claimsOf(target);
+      if (about !== undefined && this.#isOpen(target, about))
+        return this.#isMine(target, about) ? 'here' : 'elsewhere';
     }
     const right = await this.#facts.rightTo(one);
     if (right !== 'contested') return right === 'free' ? 'here' : 'elsewhere';
     const key = claimFolder(one);
-    const now = this.#parts.app.now().getTime();
-    if ((this.#notBefore.get(key) ?? 0) > now) return 'later';
+    if (this.#putOff.has(key)) return 'later';
     const claims = await this.#facts.claimsOf(one);
-    if (claims === undefined || this.#isMine(claims)) return 'here';
-    const { end } = claims;
-    if (end === undefined) {
-      if (!this.#hasRunOut(key, claims)) return 'later';
+    if (claims === undefined || this.#isMine(one, claims)) return 'here';
+    if (claims.over !== undefined) return 'elsewhere';
+    if (claims.end === undefined) {
+      if (!this.#watches.hasRunOut(key, claims)) return 'later';
       if (claims.beat?.waits !== true) return 'here';
       await this.#abandon(one, claims);
       return 'elsewhere';
     }
-    if (end.end !== 'released') return 'elsewhere';
-    const due = end.notBefore === undefined ? now : Date.parse(end.notBefore);
-    if (due <= now) return 'here';
-    // A clock far ahead must not keep it for ever.
-    this.#notBefore.set(key, Math.min(due, now + LONGEST_PUT_OFF_MS));
-    return 'later';
+    return this.#putOff.byRelease(key, claims) ? 'later' : 'here';
   }
 
-  /** Determines whose a reply is: a thread belongs to the host that wrote what is answered. */
+  /**
+   * Determines whose a reply is: a thread belongs to the host that wrote what is answered, while no other has claimed
+   * the question behind it.
+   */
   async #ofThread(
     tip: string,
     { actor, channel, message }: Delivery,
-  ): Promise<'here' | 'elsewhere'> {
+    { isNarrowed }: { isNarrowed: boolean },
+  ): Promise<'here' | 'elsewhere' | 'later'> {
     const answered = await Promise.all(
       message.re.map((ref) => {
         const place = placeOfRef(channel, ref);
         return this.#parts.app.reader.message(tip, place.channel, place.relPath);
       }),
     );
-    // Plain 6.0 may have written it without its host: then it is nobody else's.
-    const hosts = answered.flatMap((by) => (by?.from === actor ? (by.host ?? []) : []));
-    return hosts.length === 0 || hosts.includes(this.#facts.host) ? 'here' : 'elsewhere';
+    // Plain 6.0 may have written one without its host: then it is nobody else's.
+    const own = answered.filter((by) => by?.from === actor && by.host !== undefined);
+    const here = own.filter((by) => by?.host === this.#facts.host);
+    const isTheirs = own.length > here.length && !isNarrowed;
+    if (here.length === 0)
+      return isTheirs && this.#facts.mayConcern(actor, message) ? 'elsewhere' : 'here';
+    for (const key of here.flatMap((by) => by?.cause ?? [])) {
+      const of = { actor, ...placeOfRef(channel, key) };
+      const claims = await this.#facts.claimsOf(of);
+      if (claims === undefined || claims.over !== undefined || this.#isMine(of, claims)) continue;
+      if (!this.#isFree(claimFolder(of), claims, { isByHand: false })) return 'later';
+    }
+    return 'here';
   }
 
   /**
    * Whether a claim is of this start, or of one before it on this machine, which is dead; one whose end is on its way
    * is not any more.
    */
-  #isMine({ claim, end }: Claims): boolean {
-    if (end !== undefined || this.leases.hasEnded(claim.run)) return false;
-    return claim.run.startsWith(`${this.#start}.`) || this.#earlier.has(claim.run);
+  #isMine(of: Claimed, claims: Claims): boolean {
+    const { run } = claims.claim;
+    const isOurs = run.startsWith(`${this.#start}.`) || this.#attempts.isEarlier(of, run);
+    return isOurs && this.#isOpen(of, claims);
+  }
+
+  #isOpen(of: Claimed, { claim, end }: Claims): boolean {
+    return end === undefined && !this.leases.hasEnded(of, claim.run);
   }
 
   #isFree(key: string, claims: Claims, { isByHand }: { isByHand: boolean }): boolean {
-    const { end } = claims;
+    const { over, end, beat } = claims;
+    if (over !== undefined && !(isByHand && mayBeRetried(over.end))) return false;
     // Only its own host goes on with a thread that waits for others.
-    if (end === undefined) return claims.beat?.waits !== true && this.#hasRunOut(key, claims);
-    return end.end === 'released' || (isByHand && ['failed', 'held'].includes(end.end));
-  }
-
-  /** Whether the lease of another host's claim is over, by the time for which its beat did not change. */
-  #hasRunOut(key: string, { n, claim, beat, beatOid }: Claims): boolean {
-    const lease = beat?.lease ?? claim.lease;
-    const known = this.#watched.get(key);
-    const isSame = known?.n === n && known.beat === beatOid;
-    const { seen, last } = isSame ? known : { seen: 0, last: this.#asked };
-    const more = this.#asked - last;
-    const row = { id: key, n, beat: beatOid, seen: seen + more };
-    const until = this.#parts.app.now().getTime() + Math.max(0, lease - row.seen);
-    this.#watched.set(key, { ...row, last: this.#asked, until });
-    if (more > lease / 20) void this.#records.watches.put(row).catch(() => undefined);
-    return row.seen >= lease;
+    return end !== undefined || (beat?.waits !== true && this.#watches.hasRunOut(key, claims));
   }
 
   /**
    * Gives up a thread whose host is gone while others owe it answers: what it has handed out cannot be gathered here,
    * so its asker receives a notice, from one of the hosts that watch.
    */
-  async #abandon(one: Delivery, { n, claim, oids, beatOid }: Claims): Promise<void> {
-    const { app } = this.#parts;
+  async #abandon(one: Delivery, claims: Claims): Promise<void> {
+    const { app, abandoned } = this.#parts;
     const { actor, channel, relPath } = one;
     const of = { actor, channel, relPath };
-    const at = app.now().toISOString();
-    const letter = this.#parts.abandoned({ actor, channel, messages: [relPath] }, claim);
-    const requires = [
-      { path: claimFile(of, n), oid: oids.at(-1) ?? null },
-      { path: beatFile(of, n), oid: beatOid },
-      { path: endFile(of, n), oid: null },
-    ];
-    const content = formatEnd({ end: 'failed', run: claim.run, at });
-    const files = [{ path: endFile(of, n), content }];
-    await app.deadLetters.putToTell(letter, { requires, files });
+    const letter = abandoned({ actor, channel, messages: [relPath] }, claims.claim);
+    await app.deadLetters.putToTell(letter, abandoning(of, claims, app.now().toISOString()));
     app.log('dead_letter', { id: letter.id, ...of, reason: letter.reason });
   }
 
@@ -247,29 +232,36 @@ export class Pools {
    * @param isByHand whether a person has retried it, so that it runs although it has failed for good
    */
   async claim(job: Claiming, running: number, isByHand: boolean): Promise<Won> {
-    const { actor, channel, messages } = job;
+    const { actor, channel, messages, questions = [] } = job;
     const claims: OwnClaim[] = [];
-    const { questions = [] } = job;
-    const isFree = (relPath: string): boolean => this.#facts.isFree({ actor, channel, relPath });
-    const isContested = (relPath: string): boolean =>
-      this.#facts.isContested({ actor, channel, relPath });
-    if (questions.length === 0 && messages.every(isFree)) return { ok: true, claims };
-    if (!this.#facts.mayBelong(actor) && !messages.some(isContested)) return { ok: true, claims };
+    const all = messages.map((relPath) => ({ actor, channel, relPath }));
+    const isFree = questions.length === 0 && all.every((of) => this.#facts.isFree(of));
+    const mayNeed = this.#facts.mayBelong(actor) || all.some((of) => this.#facts.isContested(of));
+    if (isFree || !mayNeed) return { ok: true, claims };
     for (const of of await this.#toClaim(job)) {
       const won = await this.#claimOne(of, running, isByHand, job.abandon);
-      if ('isOver' in won) return { ok: false, isOver: won.isOver };
+      if ('isOver' in won) {
+        // Nothing runs for the others either, whose threads wait on.
+        await this.leases.end(claims, () => 'waits');
+        if (won.isOver) await this.#drop(claimFolder(of));
+        return { ok: false, isOver: won.isOver };
+      }
       claims.push(won);
     }
     return { ok: true, claims };
   }
 
-  /** Returns the questions of a job that have a claim, or need one. */
+  /** Returns the questions of a job for which it needs a claim; one that has ended for good is refused then. */
   async #toClaim({ actor, channel, messages, questions = [] }: Claiming): Promise<Claimed[]> {
     const found: Claimed[] = [];
     for (const key of questions) {
       const of = { actor, ...placeOfRef(channel, key) };
       const claims = await this.#facts.claimsOf(of);
-      if (claims !== undefined && claims.end === undefined) found.push(of);
+      // What comes after this host's own answer needs no claim.
+      const { end = 'released' } = claims?.end ?? {};
+      const isOwn = claims?.claim.host === this.#facts.host;
+      const isDone = isOwn && isLastWord(end) && !mayBeRetried(end);
+      if (claims !== undefined && !isDone) found.push(of);
     }
     const { reader } = this.#parts.app;
     for (const { relPath, message } of await reader.messages(this.#facts.tip, channel, messages)) {
@@ -277,7 +269,7 @@ export class Pools {
       const about = { actor, channel, relPath: message.steers ?? relPath };
       const steered = message.steers === undefined ? undefined : await this.#facts.claimsOf(about);
       const of = { actor, channel, relPath };
-      if (steered !== undefined && this.#isMine(steered)) found.push(about);
+      if (steered !== undefined && this.#isMine(about, steered)) found.push(about);
       else if ((await this.#facts.rightTo({ ...of, message })) === 'contested') found.push(of);
     }
     return [...new Map(found.map((of) => [claimFolder(of), of])).values()];
@@ -292,9 +284,9 @@ export class Pools {
     const own = this.leases.resume(of, abandon);
     if (own !== undefined) return own;
     const before = await this.#facts.claimsOf(of);
-    const isMine = before !== undefined && this.#isMine(before);
+    const isMine = before !== undefined && this.#isMine(of, before);
     if (before !== undefined && !isMine && !this.#isFree(claimFolder(of), before, { isByHand }))
-      return { isOver: before.end !== undefined };
+      return { isOver: before.over !== undefined };
     const unseen = this.#unseen.get(claimFolder(of));
     // A push whose end was not known here has succeeded. Any other claim of this start has lost its lease.
     if (isMine && before.claim.run === unseen?.run) {
@@ -302,11 +294,11 @@ export class Pools {
       return this.leases.begin(of, before, unseen, abandon);
     }
     const wait = Math.min(1, running / BUSY) * LONGEST_WAIT_MS * this.#parts.app.random();
-    const taking = sleep(isMine ? 0 : wait).then(() => this.#take(of, before, abandon));
-    this.#taking.set(
-      claimFolder(of),
-      taking.catch(() => undefined),
-    );
+    // Whoever tried it last has its worktree.
+    const isHere = before?.claim.host === this.#facts.host;
+    const taking = sleep(isHere ? 0 : wait).then(() => this.#take(of, before, abandon));
+    const taken = taking.catch(() => undefined);
+    this.#taking.set(claimFolder(of), taken);
     return taking.finally(() => this.#taking.delete(claimFolder(of)));
   }
 
@@ -323,21 +315,25 @@ export class Pools {
     const { run, n } = claim;
     const id = app.newId();
     const clocks = this.leases.clocks();
-    await this.#records.own.put({ id: key, actor, channel, relPath: message, run });
+    await this.#attempts.begin(of, run);
     this.#unseen.set(key, { run, ...clocks });
     queue.put({ id, commits: [commit] });
     const outcome = await publisher.publish(id).finally(() => queue.remove(id));
     const now = await this.#facts.claimsNow(of);
-    if (now?.claim.run === run && now.end === undefined) {
+    // A person's retry comes after the last word.
+    const isOver = now?.over !== undefined && before?.over === undefined;
+    if (now?.claim.run === run && now.end === undefined && !isOver) {
+      this.leases.pushes.note(this.leases.clocks().mono - clocks.mono);
       this.#unseen.delete(key);
       app.log('claimed', { actor, channel, message, n });
       return this.leases.begin(of, now, clocks, abandon);
     }
     const reason = outcome.published ? 'another host was first' : outcome.failure.reason;
     app.log('claim_lost', { actor, channel, message, n, reason });
-    if ((now?.n ?? 0) < n) this.#notBefore.set(key, app.now().getTime() + RETRY_MS);
-    await this.#records.own.remove(key);
-    return { isOver: now?.end !== undefined && now.end.end !== 'released' };
+    // Whether it was pushed may show later, to the next start as well.
+    if ((now?.n ?? 0) < n) this.#putOff.retry(key);
+    else await this.#attempts.lose(key);
+    return { isOver: now?.over !== undefined };
   }
 
   /**
@@ -353,38 +349,43 @@ export class Pools {
     const own = this.leases.get(one);
     if (own !== undefined) return this.leases.closing([own], () => CANCELLED);
     const before = await this.#facts.claimsOf(one);
-    const isTheirs = before !== undefined && !this.#isMine(before);
+    const isTheirs = before !== undefined && !this.#isMine(one, before);
     if (isTheirs && !this.#isFree(claimFolder(one), before, { isByHand: false }))
       return 'elsewhere';
-    const { commit, claim } = nextClaim(one, before, this.#byNow());
-    const { requires = [], files, at } = commit;
-    return { requires, files: [...files, endingFile(claim, CANCELLED, at)] };
+    return endedClaim(one, before, this.#byNow(), CANCELLED);
   }
 
   /** Notes that the notice of a cancelled message, which ends its claim, is on record: its run need not end it. */
   async cancelled(one: Claimed): Promise<void> {
     const own = this.leases.get(one);
     if (own !== undefined) await this.leases.over([own], () => CANCELLED);
+    await this.#drop(claimFolder(one));
   }
 
   #byNow(): Claim {
     const { app, lease } = this.#parts;
     const run = `${this.#start}.${app.newId()}`;
-    return { host: this.#facts.host, run, lease: lease(), at: app.now().toISOString() };
+    return {
+      host: this.#facts.host,
+      run,
+      lease: lease(this.leases.pushes.p95),
+      at: app.now().toISOString(),
+    };
   }
 
-  #drop(key: string): void {
+  /** Forgets a message whose claims are over. */
+  async #drop(key: string): Promise<void> {
     this.#facts.drop(key);
-    this.#notBefore.delete(key);
+    this.#putOff.drop(key);
+    this.#watches.drop(key);
     this.#unseen.delete(key);
-    if (this.#watched.delete(key)) void this.#records.watches.remove(key).catch(() => undefined);
+    await this.#attempts.drop(key);
   }
 
   /** Returns the time at which something of this is due without news. */
   next(): Date | undefined {
     const now = this.#parts.app.now().getTime();
-    const leases = [...this.#watched.values()].map(({ until }) => until);
-    const times = [...this.leases.due(), ...leases, ...this.#notBefore.values()];
+    const times = [...this.leases.due(), ...this.#watches.ends(), ...this.#putOff.times()];
     const ahead = times.filter((time) => time > now);
     return ahead.length === 0 ? undefined : new Date(Math.min(...ahead));
   }

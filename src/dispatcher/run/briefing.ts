@@ -63,12 +63,14 @@ interface Batch {
   /** The commit at which it is read. */
   tip: string;
   messages: string[];
+  /** Claims of its messages, if one of several hosts takes each. */
+  claims?: readonly { n: number }[];
 }
 
 /** Reads the messages that a run is about. */
 export async function brief(
   { transport, reader, links, crossings, verifier }: Engine,
-  { tip, channel, messages, actor, host }: Batch,
+  { tip, channel, messages, actor, host, claims = [] }: Batch,
 ): Promise<Briefing> {
   const batch = await reader.messages(tip, channel, messages);
   const read = new Set(batch.map(({ relPath }) => relPath));
@@ -81,6 +83,8 @@ export async function brief(
     { tip, channel, actor },
     batch,
     lookup,
+    // Something may have become of what another host had before, though nothing precedes it.
+    claims.some(({ n }) => n > 1) ? batch[0]?.relPath : undefined,
   );
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   const answered = answeredOn(actor, host, since);
@@ -115,14 +119,17 @@ const MAX_CHANNELS = 50;
 /**
  * Returns the messages that name other messages since a thread started: in its own channel, and in those that its
  * chain or a message of the actor leads to or comes from.
+ *
+ * @param first the relPath from which is read where nothing precedes the batch; without it nothing is
  */
 async function linkedSince(
   { transport, links, crossings }: Pick<Engine, 'transport' | 'links' | 'crossings'>,
   { tip, channel, actor }: Pick<Batch, 'tip' | 'channel' | 'actor'>,
   batch: readonly Located[],
   lookup: Lookup,
+  first: string | undefined,
 ): Promise<Located[]> {
-  const start = threadStart(batch, lookup);
+  const start = threadStart(batch, lookup) ?? first;
   if (start === undefined) return [];
   const firsts = threadRoots(batch, lookup).map((ref) => fileOf(channel, ref));
   const begun = new ThreadStart(transport, tip, start, firsts);

@@ -6,8 +6,14 @@ import {
   MAX_LINKS_BYTES,
   seenFrom,
 } from '../../protocol/causality.ts';
+import { cancelOf } from '../../protocol/cancel.ts';
 import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
-import { formatMessage, MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
+import {
+  formatMessage,
+  MAX_MESSAGE_BYTES,
+  type Located,
+  type Message,
+} from '../../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
 import { placeOfRef, refFrom } from '../../protocol/layout.ts';
 import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
@@ -75,10 +81,42 @@ export function hasAnswered(actor: string, briefing: Briefing): boolean {
   return questions.length > 0 && questions.every((question) => briefing.answered.has(question));
 }
 
+/** Whether a batch of one has its answer, from whichever host: claims are files that anybody can push. */
+export function isAnsweredAnywhere(
+  actor: string,
+  { batch: [first, ...more], channel }: Briefing,
+): boolean {
+  if (first === undefined || more.length > 0 || first.message.re.length > 0) return false;
+  return channel.some(
+    ({ message: { from, re, interim, failed, cancels } }) =>
+      from === actor &&
+      re.includes(first.relPath) &&
+      interim !== true &&
+      failed === undefined &&
+      cancels === undefined,
+  );
+}
+
 /** Whether all that a batch asks was taken back. */
 export function isCancelled(actor: string, briefing: Briefing): boolean {
   const questions = questionsOf(actor, briefing);
   return questions.length > 0 && questions.every((question) => briefing.cancelled.has(question));
+}
+
+/**
+ * Returns the message that took back a batch of one whose asker has not been told so. Where one of several hosts takes
+ * each task, that is left to the one which has it.
+ */
+export function untoldCancel(
+  actor: string,
+  { batch: [first, ...more], channel }: Briefing,
+): Message | undefined {
+  if (first === undefined || more.length > 0) return undefined;
+  const isTold = channel.some(
+    ({ message: { from, failed, re } }) =>
+      from === actor && failed !== undefined && re.includes(first.relPath),
+  );
+  return isTold ? undefined : cancelOf(first, channel, { isNobodys: false })?.message;
 }
 
 /** Whether a peer still owes its part of the work of a batch. */

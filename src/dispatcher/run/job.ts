@@ -2,6 +2,7 @@ import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { type Tier, chooseTier } from '../../protocol/files/host-file.ts';
 import { type Refusal, tooLongOf } from '../../agents/refusal.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { LogFields } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
@@ -80,7 +81,8 @@ export type JobResult =
   | { kind: 'stopped' }
   /** Nothing ran, because another host has its mail, or has dealt with it (`isOver`). */
   | { kind: 'taken'; isOver: boolean }
-  | { kind: 'gone'; absent?: string[] }
+  /** Nothing is left to do; with `cancel`, its claim has to end with a notice of that. */
+  | { kind: 'gone'; absent?: string[]; cancel?: Message }
   /**
    * Nothing ran, because content of the batch's messages, or of messages they answer, is missing
    * from this clone.

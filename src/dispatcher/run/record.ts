@@ -6,7 +6,7 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { putOutcome, type Outcome } from '../../state/outcomes/kept-outcomes.ts';
-import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
+import { cancelledLetters, failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
 import { sayFired, type FollowUp } from '../automation/subscriptions.ts';
 import { fenced, type Ending, type OwnClaim } from '../pools/fence.ts';
@@ -106,6 +106,17 @@ async function recordOutcome(
       };
     }
     case 'gone': {
+      const { cancel } = outcome;
+      if (cancel !== undefined) {
+        const told = cancelledLetters(engine, { actor, channel, messages }, cancel, letter);
+        const ending = { end: 'cancelled' } as const;
+        const failure = [told.letter, ...(told.rest === undefined ? [] : [told.rest])];
+        await record(engine, job.id, { failure, ...closed(engine, claims, ending) });
+        await engine.pools.leases.over(claims, () => ending).catch(noted);
+        engine.log('cancelled', { id: told.letter.id, actor, channel, messages, ended: 0 });
+        await afterwards(settled, ended);
+        return {};
+      }
       const isAbsent = (outcome.absent ?? []).length > 0;
       await release({ end: isAbsent ? 'released' : 'silent' });
       const forgotten = async () => letter && engine.deadLetters.remove(letter.id);
@@ -172,8 +183,8 @@ async function recordOutcome(
       // A retry is looked at again; the letter of what another host has answered is of no use.
       const forgotten = async () => letter && engine.deadLetters.remove(letter.id);
       const later = async () => letter && engine.deadLetters.put(postponed(engine, letter));
-      mailboxes.giveBack(actor, channel, messages);
-      await afterwards(outcome.isOver ? forgotten : later, ended);
+      if (!outcome.isOver) mailboxes.giveBack(actor, channel, messages);
+      await afterwards(...(outcome.isOver ? [settled, forgotten] : [later]), ended);
       return {};
     }
     case 'stopped':

@@ -19,7 +19,15 @@ import { promptOf } from './prompt-of.ts';
 import type { CountedFor } from '../../protocol/automation/fields.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { bill, endingOf, type Ran } from './bill.ts';
-import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
+import {
+  conclude,
+  failed,
+  hasAnswered,
+  isAnsweredAnywhere,
+  isCancelled,
+  stillAwaits,
+  untoldCancel,
+} from './conclude.ts';
 import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { confinedAs, NOTHING_RAN, prepare, runIn, unlessConfined } from './cli.ts';
@@ -103,8 +111,12 @@ async function runCli(
   if (briefing.batch.length === 0) return { kind: 'gone', absent };
   if ((job.released || job.isRest) && (await isAnswered(engine, job, briefing.batch)))
     return { kind: 'gone' };
-  if (isCancelled(job.actor, briefing)) return { kind: 'gone' };
+  if (isCancelled(job.actor, briefing)) {
+    const cancel = job.claims === undefined ? undefined : untoldCancel(job.actor, briefing);
+    return { kind: 'gone', ...(cancel && { cancel }) };
+  }
   if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
+  if (job.claims !== undefined && isAnsweredAnywhere(job.actor, briefing)) return { kind: 'gone' };
   // The peer that answers last completes the goal.
   if (job.isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
   // A chain is not followed beyond this limit: one of this depth may be of any depth.
