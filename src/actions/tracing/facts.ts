@@ -2,7 +2,7 @@ import type { WebTaken } from '../../api/now.ts';
 import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';
-import { isAnswer } from '../../protocol/owed.ts';
+import { isAnswer, markOf, showsReading } from '../../protocol/owed.ts';
 import { cursorOf } from '../../state/cursors.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import { deliveryOf, isElsewhere, stateOf, type GatedMail } from '../state/delivery.ts';
@@ -31,7 +31,7 @@ export interface Facts {
   failed_in: string[];
   /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
   cancelled_in: string[];
-  /** Paths of the tasks that the actor delegated because of it. */
+  /** Paths of the tasks that the actor delegated because of it, and of its interim messages because of an answer. */
   delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;
@@ -59,7 +59,8 @@ export interface Facts {
 /**
  * Gathers the facts about a message.
  *
- * @param message `wakes`: whether it wakes the actor at all; `tier`: the one that it asks for
+ * @param message `wakes`: whether it wakes the actor at all; `tier`: the one that it asks for; `asks`: whether it is a
+ * question
  * @param naming finds the messages that name it
  */
 export async function factsOf(
@@ -67,7 +68,11 @@ export async function factsOf(
   local: Local,
   ref: MessageRef,
   actor: string,
-  { wakes, tier = null }: { wakes: boolean; tier?: string | null | undefined },
+  {
+    wakes,
+    asks: isAsking,
+    tier = null,
+  }: { wakes: boolean; asks: boolean; tier?: string | null | undefined },
   naming: Naming,
 ): Promise<Facts> {
   const { channel, relPath } = ref;
@@ -88,7 +93,12 @@ export async function factsOf(
   const stopped = notices.filter(({ message }) => message.failed?.reason === CANCELLED);
   const cancel = inForce(await cancellationsOf(context, ref, mentions));
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
-  const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
+  const tasks = own.filter(
+    ({ message }) =>
+      !message.re.includes(relPath) &&
+      (isAnswer(message) ||
+        (!isAsking && showsReading({ ...message, mark: markOf(message) }, relPath))),
+  );
   const here =
     wakes && ((settled && !isAway) || running || letter !== undefined) ? [local.alias] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
@@ -119,7 +129,13 @@ export async function factsOf(
   };
 }
 
-function permissionFact({ relPath, approver, tool, until }: OpenPermission): Facts['permission'] {
+/** Returns the question of a run for permission, as faces show it. */
+export function permissionFact({
+  relPath,
+  approver,
+  tool,
+  until,
+}: OpenPermission): NonNullable<Facts['permission']> {
   return { relPath, approver, tool, until };
 }
 
