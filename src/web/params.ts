@@ -2,7 +2,13 @@ import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/layout.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/times.ts';
-import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';
+import type {
+  WebFile,
+  WebDecideRequest,
+  WebSeenRequest,
+  WebSendRequest,
+  WebUpload,
+} from '../api/api.ts';
 import { isSha256 } from '../protocol/attached.ts';
 
 /** A kind of parameter: its description in docs/openapi.json, and its parser. */
@@ -210,6 +216,18 @@ function fileRefs(value: unknown): { sha256: string; name: string }[] {
     if (isSha256(sha256) && typeof name === 'string') return { sha256, name };
     throw new CrosstalkError('usage', 'files is no list of { sha256, name }');
   });
+}
+
+/**
+ * Parses the body of a request that names messages.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
+export function seenRequest(value: unknown): WebSeenRequest {
+  const { messages } = (typeof value === 'object' && value ? value : {}) as Partial<WebSeenRequest>;
+  if (Array.isArray(messages) && messages.every((one) => typeof one === 'string'))
+    return { messages };
+  throw new CrosstalkError('usage', 'the body is no { messages }, a list of texts');
 }
 
 /**
