@@ -6,7 +6,14 @@ import { resolve } from 'node:path';
 const OUT = 'dist/page';
 /** What the page was last built from; not part of the package. */
 const STAMP = 'dist/page.cache';
-const SOURCES = ['build-page.js', 'package-lock.json', 'src/page', 'src/protocol', 'src/api'];
+const SOURCES = [
+  'build-page.js',
+  'package-lock.json',
+  'src/page',
+  'src/protocol',
+  'src/api',
+  'src/present',
+];
 
 /** Builds the page unless it was built from the very same sources. */
 export async function buildPage() {

@@ -56,6 +56,10 @@ export interface WebMessage extends MessageRef {
   branch?: BranchOnRecord;
   /** Whether somebody has to decide on it. */
   proposal?: boolean;
+  /** The decision that it states; whether it counts is another matter. */
+  decision?: Decision;
+  /** State of a question at each addressee; only on a page of a channel, if no answer is on that page. */
+  states?: WebState[];
 }
 
 /** `GET /api/branch`: the changes of an answer's branch, if this machine has it. */
@@ -288,8 +292,19 @@ export interface WebInboxItem extends MessageRef {
   waits_for_you: boolean;
   /** Whether it asks for a decision. */
   proposal: boolean;
+  /** The tool that it asks to use; null for any other message. */
+  tool: string | null;
   /** Reason of the failure that it reports; null for any other message. */
   failed: string | null;
+  /** Id of the dead letter of that failure, on the machine that failed. */
+  dead_letter: string | null;
+  /** The message with which its thread begins; null for that message itself. */
+  question: (MessageRef & { from: string; excerpt: string }) | null;
+}
+
+/** Body of `POST /api/seen`: messages with which the sender of the session is done, each as `<channel>/<relPath>`. */
+export interface WebSeenRequest {
+  messages: string[];
 }
 
 /** `GET /api/inbox`: open questions, then other messages, unread first. */

@@ -89,6 +89,8 @@ export interface WebWaiting extends MessageRef {
   delay: WebDelay | null;
   taken?: WebTaken;
   gate?: WebGate;
+  /** The tool call for which its run waits for permission. */
+  permission?: { relPath: string; approver: string; tool: string; until: Time };
   excerpt: string;
 }
 

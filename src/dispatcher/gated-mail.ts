@@ -16,8 +16,9 @@ import { answerMessages, type Placed } from '../protocol/reply.ts';
 
 /**
  * Mail that waits for somebody to approve a plan (docs/decisions/15-gates.md): the decision is read from the record
- * of the bus, each time. An approved batch is due as soon as there is room; a denied one is answered with the note. A
- * gate that its tier does not ask for any more, or whose mail is gone or was answered otherwise, is removed.
+ * of the bus, each time. An approved batch is due as soon as there is room; a denied one is answered with the name of
+ * the approver and their note. A gate that its tier does not ask for any more, or whose mail is gone or was answered
+ * otherwise, is removed.
  */
 export class GatedMail implements DueSource {
   readonly #engine: Engine;
@@ -204,7 +205,7 @@ function named({ relPath, ...facts }: { relPath: string; from: string; decision:
 }
 
 /**
- * Answers with the note of a denial. Crash order: the answer in the gate → in the outbox → no gate.
+ * Answers with a denial and its note. Crash order: the answer in the gate → in the outbox → no gate.
  *
  * @param host the alias of this machine
  * @param brief reads the mail of the gate; called once at most
@@ -252,13 +253,15 @@ async function answerDenied(
 function denial(
   { now }: Engine,
   host: string,
-  { actor, channel, decided }: Gate,
+  { actor, channel, approver, decided }: Gate,
   { plans, batch }: Briefing,
 ): Placed[] {
   const asked = plans.filter(({ answers }) => answers);
   const writer = { actor, host, at: now() };
-  const note = decided?.note ?? '';
-  return answerMessages(asked, batch, note, writer, channel).map(({ channel: to, message }) => ({
+  // The words of somebody else must not look like the actor's own.
+  const note = (decided?.note ?? '').trim();
+  const said = `${approver} denied the plan${note === '' ? '.' : `: ${note}`}\n`;
+  return answerMessages(asked, batch, said, writer, channel).map(({ channel: to, message }) => ({
     channel: to,
     message: { ...message, extra: { ...message.extra, denied: decided?.relPath } },
   }));

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ChannelView } from './conversation/channel-view.tsx';
 import { ChannelsView } from './conversation/channels-view.tsx';
 import { SearchView } from './conversation/search-view.tsx';
@@ -7,6 +7,8 @@ import { ThreadView } from './conversation/thread-view.tsx';
 import { WriteView } from './compose/write-view.tsx';
 import { FlowView } from './flow/flow-view.tsx';
 import { CostView } from './cost/cost-view.tsx';
+import { InboxView, useInbox } from './inbox/inbox-view.tsx';
+import { rowsOf, type Row } from './inbox/rows.ts';
 import { Help } from './keys/help.tsx';
 import type { Action } from './keys/keymap.ts';
 import { useKeys } from './keys/use-keys.ts';
@@ -23,7 +25,7 @@ import { AutomationView } from './shelf/automation-view.tsx';
 import { SkillView, SkillsView } from './shelf/skill-view.tsx';
 import { LiveLine, Side, Tabs } from './shell/side.tsx';
 import { turnTheme } from './shell/theme.ts';
-import { titleOf } from './shell/title.ts';
+import { showInIcon, titleOf } from './shell/title.ts';
 import { useScrollMemory } from './shell/use-scroll-memory.ts';
 import { View } from './parts/view.tsx';
 
@@ -44,14 +46,18 @@ export function App(): JSX.Element {
 function Shell({ route, entry, go }: Navigation): JSX.Element {
   const [help, setHelp] = useState(false);
   const started = useContext(LiveContext);
-  const { session, channels } = useModel();
+  const { session, channels, now } = useModel();
+  const inbox = useInbox();
+  const rows = useMemo(() => inbox.value && now && rowsOf(inbox.value, now), [inbox.value, now]);
+  const count = rows?.length ?? 0;
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
     started.start();
   }, [started]);
   useEffect(() => {
-    document.title = titleOf(route, channels, session?.transport);
-  }, [route, channels, session]);
+    document.title = titleOf(route, channels, session?.transport, count);
+    showInIcon(count);
+  }, [route, channels, session, count]);
   // After navigation the heading gets the focus, which tells screen readers where the reader is.
   const here = route.view === 'message' || route.view === 'channel' ? 'channel' : route.view;
   const place = `${here} ${'channel' in route ? (route.channel ?? '') : ''}`;
@@ -88,14 +94,15 @@ function Shell({ route, entry, go }: Navigation): JSX.Element {
         Skip to the content
       </a>
       <Side
+        count={count}
         onHelp={() => {
           setHelp(true);
         }}
       />
       <main class="main" id="main" tabIndex={-1} ref={main}>
-        <Shown route={route} entry={entry} />
+        <Shown route={route} entry={entry} rows={rows} inbox={inbox} />
       </main>
-      <Tabs />
+      <Tabs count={count} />
       <LiveLine />
       <Help
         open={help}
@@ -108,6 +115,7 @@ function Shell({ route, entry, go }: Navigation): JSX.Element {
 }
 
 const DESTINATIONS: Partial<Record<Action, Route>> = {
+  inbox: { view: 'inbox' },
   now: { view: 'now' },
   channels: { view: 'channels' },
   flow: { view: 'flow' },
@@ -118,8 +126,15 @@ const DESTINATIONS: Partial<Record<Action, Route>> = {
   search: { view: 'search', words: '' },
 };
 
-function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Element {
+interface ShownProps extends Pick<Navigation, 'route' | 'entry'> {
+  inbox: ReturnType<typeof useInbox>;
+  rows: readonly Row[] | undefined;
+}
+
+function Shown({ route, entry, inbox, rows }: ShownProps): JSX.Element {
   switch (route.view) {
+    case 'inbox':
+      return <InboxView inbox={inbox} rows={rows} show={route.show} />;
     case 'now':
       return <NowView />;
     case 'channels':

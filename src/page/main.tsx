@@ -4,6 +4,7 @@ import { applyTheme } from './shell/theme.ts';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/now.css';
+import './styles/inbox.css';
 import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/signed.css';

@@ -23,7 +23,7 @@ export interface Facts {
   failed_in: string[];
   /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
   cancelled_in: string[];
-  /** Paths of the tasks that the actor delegated because of it. */
+  /** Paths of the tasks that the actor delegated because of it, and of its interim messages because of an answer. */
   delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;

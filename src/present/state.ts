@@ -188,6 +188,7 @@ function wordsOf(
         const words = takenWords(who, taken, now ?? Date.now());
         if (words !== '') return [words, ''];
       }
+      if (who === me) return [waitingFor('you'), ''];
       if (heard !== undefined) return [waitingFor(who), ` (${heard})`];
       return [waitingFor(who), why === undefined ? '' : `: ${why}`];
     case 'held':

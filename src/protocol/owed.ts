@@ -70,6 +70,19 @@ export interface Verdict<T> {
 }
 
 /**
+ * Whether a message on the way to an answer shows all the same that its writer is done with another message, to which
+ * nobody waits for an answer: it names that as its cause. A proposal does not, as it waits itself.
+ *
+ * @param relPath of the other message, which is not a question
+ */
+export function showsReading(
+  { mark, proposal, re }: { mark: Mark; proposal?: boolean; re: readonly string[] },
+  relPath: string,
+): boolean {
+  return mark === 'interim' && proposal !== true && !re.includes(relPath);
+}
+
+/**
  * Judges what a debtor owes, for everybody who asks: an answer counts from any host where nobody is known to serve the
  * name, and the notice of a failure only from the debtor itself, on the host that failed. A pure function.
  *

@@ -6,6 +6,7 @@ import type {
   WebChannelRequest,
   WebDecideRequest,
   WebFile,
+  WebSeenRequest,
   WebSendRequest,
   WebUpload,
 } from '../api/api.ts';
@@ -216,6 +217,18 @@ function fileRefs(value: unknown): { sha256: string; name: string }[] {
     if (isSha256(sha256) && typeof name === 'string') return { sha256, name };
     throw new CrosstalkError('usage', 'files is no list of { sha256, name }');
   });
+}
+
+/**
+ * Parses the body of a request that names messages.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
+export function seenRequest(value: unknown): WebSeenRequest {
+  const { messages } = (typeof value === 'object' && value ? value : {}) as Partial<WebSeenRequest>;
+  if (Array.isArray(messages) && messages.every((one) => typeof one === 'string'))
+    return { messages };
+  throw new CrosstalkError('usage', 'the body is no { messages }, a list of texts');
 }
 
 /**

@@ -101,11 +101,14 @@ export const reading = {
       for: sender,
       /** the maximum number of messages */
       limit: whole({ minimum: 1, maximum: MAX_PAGE, default: USUAL_INBOX }),
+      /** `1`: only those that ask something or are unread */
+      open: text,
     },
     answer: async ({ get, parts: { context, hub, login } }): Promise<WebInbox> => {
       const event_id = hub.ring.id();
       const name = get('for') ?? resolveFrom(context, undefined, login);
-      return { ...(await inboxPage(context, name, get('limit'))), event_id };
+      const input = { name, limit: get('limit'), open: get('open') === '1' };
+      return { ...(await inboxPage(context, input)), event_id };
     },
   }),
 

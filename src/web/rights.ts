@@ -46,6 +46,7 @@ export const RIGHT_OF: Readonly<Record<keyof typeof routes, Right>> = {
   branch: 'watch',
   send: 'write',
   upload: 'write',
+  seen: 'write',
   retry: 'operate',
   drop: 'operate',
   pause: 'operate',

@@ -6,8 +6,17 @@ import { queueSend, keepUpload } from '../actions/page/queue-send.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { CrosstalkError } from '../errors.ts';
 import { decideOnPage } from '../actions/page/proposals.ts';
-import type { WebDecided, WebFile, WebRetried, WebSent, WebSessionEnded } from '../api/api.ts';
-import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
+import type {
+  WebDecided,
+  WebFile,
+  WebRetried,
+  WebSeenRequest,
+  WebSent,
+  WebSessionEnded,
+} from '../api/api.ts';
+import { decideRequest, header, part, seenRequest, sendRequest, uploadRequest } from './params.ts';
+import { resolveFrom, resolveMessage } from '../actions/lookup/resolve.ts';
+import { markSeen } from '../actions/reading/inbox.ts';
 import { route } from './route.ts';
 
 /** Maximum bytes of an upload: the largest file that any clone may accept, in base64, with its name. */
@@ -83,6 +92,22 @@ export const writing = {
       pushes.add(pushed);
       void pushed.finally(() => pushes.delete(pushed));
       return decided;
+    },
+  }),
+
+  /**
+   * Counts messages for the sender of the session as seen, as `crosstalk inbox --done` does
+   * @returns The messages
+   * @fails 400 404 409
+   * @example {"messages":["6b0e…/2026/06/09/190000000Z-1f2e3d4c5b6a.md"]}
+   */
+  seen: route('POST /api/seen', {
+    body: seenRequest,
+    answer: async ({ body, parts: { context, login } }): Promise<WebSeenRequest> => {
+      const name = resolveFrom(context, undefined, login);
+      for (const given of body.messages)
+        await markSeen(context, name, await resolveMessage(context, given));
+      return body;
     },
   }),
 

@@ -97,7 +97,11 @@ it.each([['decision_written'], ['denial_queued'], ['pushed'], ['settled']] as co
     await gated.decide('deny');
     await gated.killed(point);
     await gated.settle();
-    expect([gated.runs('plan'), gated.runs('real'), gated.answers]).toEqual([1, 0, ['so']]);
+    expect([gated.runs('plan'), gated.runs('real'), gated.answers]).toEqual([
+      1,
+      0,
+      ['anna denied the plan: so'],
+    ]);
     expect(JSON.parse((await gated.host.run('status', '--json')).out)).toMatchObject({ gated: [] });
   },
 );

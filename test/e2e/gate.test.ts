@@ -101,7 +101,7 @@ describe('a tier with a gate', () => {
       await tower.once();
       await tower.run('deny', proposals()[0]?.relPath ?? '', 'too risky', '--from', 'anna');
       await tower.once();
-      expect(answers()).toEqual(['too risky']);
+      expect(answers()).toEqual(['anna denied the plan: too risky']);
       expect(prompts('real')).toEqual([]);
       const [denial] = bus.from('builder').filter(({ message }) => message.interim !== true);
       expect(denial?.message).toMatchObject({ re: [question], to: [{ name: 'anna' }] });
@@ -112,7 +112,7 @@ describe('a tier with a gate', () => {
       expect(proposals()).toHaveLength(2);
       await tower.run('approve', proposals()[1]?.relPath ?? '', '--from', 'anna');
       await tower.once();
-      expect(answers()).toEqual(['too risky', 'done 1']);
+      expect(answers()).toEqual(['anna denied the plan: too risky', 'done 1']);
     },
   );
 

@@ -37,6 +37,7 @@ const ATTACKS = [
   '&lt;script&gt;globalThis.hacked=1&lt;/script&gt; &#60;img src=x onerror=alert(1)&#62;',
 ];
 const CHANNEL = 'aaaaaaaa-2222-4333-8444-555555555555';
+const EMPTY = 'cccccccc-2222-4333-8444-555555555555';
 const NAMED = 'bbbbbbbb-2222-4333-8444-555555555555';
 const TITLE = '"><img src=x onerror=globalThis.hacked=1><script>hacked=1</script>';
 
@@ -87,6 +88,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
     host.edit(
       Object.fromEntries([
         [`data/channels/${CHANNEL}/CHANNEL.md`, `---\nname: plain talk\n---\nAbout everything.\n`],
+        [`data/channels/${EMPTY}/CHANNEL.md`, '---\nname: empty\n---\nNothing yet.\n'],
         [
           `data/channels/${NAMED}/CHANNEL.md`,
           `---\nname: ${JSON.stringify(TITLE)}\nparent: ${CHANNEL}\n---\n${ATTACKS.join('\n')}\n`,
@@ -94,6 +96,22 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
         message(1, plain),
         message(2, '| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nsome code\n```', [relPathOf(1)]),
         message(3, 'still open'),
+        [
+          messageFile(CHANNEL, relPathOf(4)),
+          formatMessage({
+            from: 'worker',
+            to: [{ name: 'operator' }],
+            type: 'text',
+            timestamp: '2026-06-09T19:04:00.000Z',
+            re: [relPathOf(1)],
+            cause: [],
+            asks: true,
+            options: ['yes', 'no'],
+            host: 'front',
+            extra: {},
+            body: `${ATTACKS.join('\n')}\n`,
+          }),
+        ],
         ...ATTACKS.map((attack, n) => message(n, attack, [], NAMED)),
         // Invalid names make the files malformed, and they are reported as such.
         [
@@ -105,7 +123,9 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
     await host.run('sync');
     web = await Web.open(host);
     views = {
-      now: '/',
+      inbox: '/',
+      now: '/now',
+      empty: `/c/${EMPTY}`,
       conversations: '/c',
       conversation: `/c/${CHANNEL}`,
       message: `/m/${CHANNEL}/${relPathOf(1)}`,
@@ -121,7 +141,9 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
   /** Waits until a view shows its content. */
   async function settled({ page }: Window, view: string): Promise<void> {
     const sign: Record<string, string> = {
+      inbox: '.row',
       now: '.card .rows li',
+      empty: '.talk .empty',
       conversations: '.channel-list li',
       conversation: 'article',
       message: 'article[aria-current=true]',
@@ -208,6 +230,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       '/flow',
       '/c',
       '/',
+      '/now',
       `/write?channel=${NAMED}`,
       `/x/${encodeURIComponent(TITLE)}`,
       `/search?q=${encodeURIComponent(TITLE)}`,

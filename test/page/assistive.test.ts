@@ -125,11 +125,11 @@ describe.skipIf(!hasBrowser)(
       }));
 
     it('every change of the view has the focus in the view', () =>
-      visit('/', async (window) => {
+      visit('/now', async (window) => {
         const { page } = window;
         await page.locator('h1', { hasText: 'Now' }).waitFor();
         const isInside = 'document.querySelector("main").contains(document.activeElement)';
-        for (const keys of ['gc', 'gf', 'gn', 'w', 'Escape', 'Escape', '/']) {
+        for (const keys of ['gi', 'gc', 'gf', 'gn', 'w', 'Escape', 'Escape', '/']) {
           for (const key of keys === 'Escape' ? [keys] : keys) await page.keyboard.press(key);
           await soon(() => page.evaluate(isInside)).toBe(true);
         }
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)(
       }));
 
     it('a button of a dead letter leaves the focus in its card', () =>
-      visit('/', async (window) => {
+      visit('/now', async (window) => {
         const { page } = window;
         const card = page.getByRole('region', {
           name: 'Dead letters and parked mail',

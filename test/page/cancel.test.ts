@@ -33,6 +33,10 @@ describe.skipIf(!hasBrowser)(`Cancelling on the page ${UNLESS}`, SLOW, () => {
     await soon(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
     await item.locator('[data-state=cancelled]').waitFor();
     expect(await item.locator('.states').innerText()).not.toMatch(/failed|dead letter|answered/);
+    // Also for a page that was not there when it happened.
+    await page.reload();
+    await item.locator('[data-state=cancelled]').waitFor();
+    expect(await item.locator('.states').innerText()).not.toMatch(/failed|dead letter|answered/);
 
     const other = await host.send('nobody', 'of somebody else', '--from', 'zoe');
     await window.open(`/m/${host.channel()}/${other}`);

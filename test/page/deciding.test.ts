@@ -58,7 +58,9 @@ describe.skipIf(!IS_READY)(`Decisions on the page ${UNLESS} ${WITH_SSH_KEYGEN}`,
     const web = await Web.start(host);
     const window = await browsing.window(web);
     const { page } = window;
-    const forYou = page.getByRole('region', { name: 'For you' });
+    const forYou = page.getByRole('list', { name: 'What waits for you' });
+    // What is to be decided is read first.
+    for (let n = 0; n < 2; n++) await forYou.getByRole('button', { name: 'Deny…' }).first().click();
     const tool = forYou.getByRole('region', { name: 'builder proposes to use a tool' });
     await tool.getByText('dangerous').waitFor();
     expect(await tool.innerText()).toContain('{"command":"rm -rf \\u202e/"}');
@@ -138,8 +140,11 @@ describe.skipIf(!IS_READY)(`Decisions on the page ${UNLESS} ${WITH_SSH_KEYGEN}`,
         expect((await web.get<{ may_decide: boolean }>('/api/session')).may_decide).toBe(false);
       }
       const window = await browsing.window(wall);
+      await window.page.getByRole('button', { name: 'Deny…' }).click();
       await window.page.getByText('This window may not decide').waitFor();
-      expect(await window.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+      expect(await window.page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(
+        0,
+      );
       await window.close();
       const own = await Web.start(host);
       expect(await decide(own, { digest: 'ab'.repeat(32) })).toMatchObject({

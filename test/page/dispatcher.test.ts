@@ -23,6 +23,7 @@ describe.skipIf(!hasBrowser)(`the page and the dispatcher ${UNLESS}`, () => {
       const dispatcher = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
       const web = await Web.start(host);
       const window = await browsing.window(web);
+      await window.open('/now');
       const begun = Date.now();
       const heartbeat = async (): Promise<number> => {
         const text = await textOf(window, 'Hosts');

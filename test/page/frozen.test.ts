@@ -134,6 +134,13 @@ describe.skipIf(!hasBrowser)(`the page without its server ${UNLESS}`, () => {
     await page
       .getByText('Open the new address that crosstalk web printed; what you typed is kept')
       .waitFor();
+    // Nothing beside it says something else.
+    await page
+      .getByRole('navigation', { name: 'Parts' })
+      .getByRole('link', { name: 'Flow' })
+      .click();
+    await page.getByRole('heading', { name: 'Flow' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
     const other = await window.context.newPage();
     await other.goto(second.url);
     await other.waitForURL(`${window.origin}/`);

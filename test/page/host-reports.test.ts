@@ -24,6 +24,7 @@ describe.skipIf(!hasBrowser)(`hosts by their own word ${UNLESS}`, () => {
       await laptop.news();
       const web = await Web.start(laptop);
       const window = await browsing.window(web, { viewport: PHONE });
+      await window.open('/now');
       const hosts = window.page.getByRole('region', { name: 'Hosts' });
       await soon(() => hosts.innerText()).toMatch(
         /server\s+has written nothing lately\s+3 h ago it said: 0 running, 40 waiting, 0 failed\s+waiting: worker, since /,

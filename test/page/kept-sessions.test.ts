@@ -31,6 +31,7 @@ describe.skipIf(!hasBrowser)(`Sessions kept warm on the page ${UNLESS}`, () => {
     const running = host.start();
     const window = await browsing.window(await Web.start(host));
     const { page } = window;
+    await window.open('/now');
     const card = page.getByRole('region', { name: 'Sessions kept warm' });
     await page.getByRole('region', { name: 'Hosts' }).waitFor();
     expect(await card.count()).toBe(0);
@@ -42,6 +43,7 @@ describe.skipIf(!hasBrowser)(`Sessions kept warm on the page ${UNLESS}`, () => {
     await soon(() => card.locator('li').count()).toBe(2);
 
     const wall = await browsing.window(await Web.start(host, '--read-only'));
+    await wall.open('/now');
     const onWall = wall.page.getByRole('region', { name: 'Sessions kept warm' });
     await soon(() => onWall.locator('li').count()).toBe(2);
     expect(await onWall.getByRole('button').count()).toBe(0);

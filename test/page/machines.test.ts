@@ -31,6 +31,7 @@ describe.skipIf(!hasBrowser || natsMissing() !== undefined)(
         await hearing(b);
         const web = await Web.start(a);
         const window = await browsing.window(web);
+        await window.open('/now');
         await soon(() => hostsOf(window)).toMatch(/live, heard .+ ago\s+runs nothing, version \d/);
         await a.send('beta', 'take your time');
         await soon(() => hostsOf(window)).toMatch(/runs beta, version \d/);

@@ -59,6 +59,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
 
   it('every state of mail has its own word, and a run has one age', { tags: 'long' }, async () => {
     const window = await browsing.window(web);
+    await window.open('/now');
     const { page } = window;
     const card = (name: string) => page.getByRole('region', { name, exact: true });
     const mail = (state: string) => card('Waiting mail').locator(`[data-state=${state}]`);
@@ -88,6 +89,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
 
   it('the verdict tells what needs somebody from what ends without, and hands the command over', async () => {
     const window = await browsing.window(web);
+    await window.open('/now');
     const { page, context } = window;
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const verdict = page.getByRole('region', { name: 'Verdict' });
@@ -107,6 +109,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
 
   it('nobody reads codes or what was meant for a terminal', async () => {
     const window = await browsing.window(web);
+    await window.open('/now');
     const letters = window.page.getByRole('region', { name: 'Dead letters and parked mail' });
     await letters.getByText('exit code 4: no paint is left').first().waitFor();
     await letters.getByText('the command failed').first().waitFor();
@@ -120,6 +123,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
     ['phone', PHONE],
   ])('nothing in it is cut off on a %s screen', { tags: 'long' }, async (_, viewport) => {
     const window = await browsing.window(web, { viewport });
+    await window.open('/now');
     const { page } = window;
     await page.getByText(/The dispatcher here/).waitFor();
     const cut = await page.evaluate(`[...document.querySelectorAll('main .view *')]

@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)(`the page where there is little room ${UNLESS}`, SL
       await page
         .locator('article', { hasText: `written at ${String(width)}×${String(height)}` })
         .waitFor();
-      for (const name of ['Talk', 'Flow', 'Search', 'Write', 'Now'])
+      for (const name of ['Talk', 'Flow', 'Search', 'Write', 'Now', 'Inbox'])
         await page.getByRole('navigation', { name: 'Parts' }).getByRole('link', { name }).click();
       await window.context.close();
     },

@@ -66,6 +66,7 @@ describe.skipIf(!hasBrowser)(`Schedules and subscriptions in Flow ${UNLESS}`, SL
       const window = await browsing.window(web);
       const { page } = window;
       try {
+        await window.open('/now');
         await page.getByRole('region', { name: 'Outbox' }).waitFor();
         const broken = page.getByRole('region', { name: 'Definitions that cannot be read' });
         expect(await broken.count()).toBe(0);

@@ -50,7 +50,9 @@ describe.skipIf(!hasBrowser)(`Now, of an actor with tools ${UNLESS}`, SLOW, () =
 
   it('shows them, with what is held and what is missing', async () => {
     const { web } = await served();
-    const { page } = await browsing.window(web);
+    const window = await browsing.window(web);
+    await window.open('/now');
+    const { page } = window;
     const verdict = page.getByRole('region', { name: 'Verdict', exact: true });
     await verdict.getByText('held until approved: worker.mcps').waitFor();
     await verdict.getByText('the tools of worker need vault.key').waitFor();

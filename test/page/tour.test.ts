@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
   }
 
   it('Now tells hosts, actors and what each is doing, and what waits for how long', () =>
-    visit('/', async ({ page }) => {
+    visit('/now', async ({ page }) => {
       const relPath = await front.send('sleeper', 'think about it', '--channel', channel);
       const card = (name: string) => page.getByRole('region', { name, exact: true });
       await card('Hosts').getByText('this machine').waitFor();
@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
     }));
 
   it('a dead letter is shown with its reason, and retried from Now', () =>
-    visit('/', async ({ page }) => {
+    visit('/now', async ({ page }) => {
       await front.send('painter', 'paint the fence', '--channel', channel);
       const letters = page.getByRole('region', {
         name: 'Dead letters and parked mail',
@@ -119,12 +119,12 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
       });
       await letters.getByText('no paint is left').waitFor();
       await letters.getByText('quarantined').waitFor();
-      await page.locator('.verdict.not-ok', { hasText: 'quarantined deliveries: 1' }).waitFor();
+      await page.locator('.verdict.bad', { hasText: 'quarantined deliveries: 1' }).waitFor();
       writeFileSync(join(front.bus.root, 'paint'), 'some');
       await letters.getByRole('button', { name: /^Retry / }).click();
       await letters.getByText('1 released').waitFor();
       await letters.getByText('None: every delivery worked out.').waitFor();
-      await page.locator('.verdict.ok', { hasText: 'Nothing is stuck.' }).waitFor();
+      await page.locator('.verdict.good', { hasText: 'Nothing is stuck.' }).waitFor();
     }));
 
   it('a conversation has its messages as markdown, and what they answer leads to it', () =>
@@ -253,7 +253,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
 
   it('everything can be reached by keys, and the keys are explained', () =>
     visit('/', async ({ page }) => {
-      await page.getByRole('heading', { name: 'Now' }).waitFor();
+      await page.getByRole('heading', { name: 'Inbox' }).waitFor();
       await page.keyboard.press('?');
       await page
         .getByRole('dialog', { name: 'Keys' })
@@ -341,7 +341,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
       '/',
       async ({ page, origin }) => {
         const tabs = page.getByRole('navigation', { name: 'Parts' });
-        for (const name of ['Talk', 'Flow', 'Search', 'Write', 'Now']) {
+        for (const name of ['Talk', 'Flow', 'Search', 'Write', 'Now', 'Inbox']) {
           await tabs.getByRole('link', { name }).click();
           await page.locator('h1').waitFor();
           await soon(() => page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);

@@ -51,6 +51,7 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
     { tags: 'long' },
     async () => {
       const window = await browsing.window(web, { viewport: PHONE });
+      await window.open('/now');
       const { page } = window;
       let asked = 0;
       page.on('request', (request) => {
@@ -108,6 +109,7 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
     { tags: 'long' },
     async () => {
       const window = await browsing.window(web);
+      await window.open('/now');
       const { page } = window;
       await page.getByRole('button', { name: 'Watch model' }).click();
       const card = page.getByRole('region', { name: 'What model prints' });
@@ -129,6 +131,7 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
   it('is not shown in a read-only window', async () => {
     const wall = await Web.start(host, '--read-only');
     const window = await browsing.window(wall);
+    await window.open('/now');
     const actors = window.page.getByRole('region', { name: 'Actors' });
     await actors.locator('[data-state=running]').first().waitFor();
     expect(await window.page.getByRole('button', { name: 'Watch model' }).count()).toBe(0);

@@ -49,6 +49,18 @@ describe.skipIf(!hasBrowser)(`Write, while others write too ${UNLESS}`, SLOW, ()
     await page.goBack();
     await soon(() => text.inputValue()).toBe('in the middle of a sentence');
     expect(await channel.inputValue()).toBe(general);
+    // Another tab of the same browser has a draft of its own.
+    const second = await window.context.newPage();
+    await second.goto(page.url());
+    const theirs = second.getByRole('textbox', { name: /^Message/ });
+    await theirs.fill('of another tab');
+    await page.reload();
+    await soon(() => text.inputValue()).toBe('in the middle of a sentence');
+    await text.fill('');
+    await second.reload();
+    await soon(() => theirs.inputValue()).toBe('of another tab');
+    await second.close();
+    await text.fill('in the middle of a sentence');
     await channel.selectOption(other);
     await soon(() => text.inputValue()).toBe('');
     await window.context.close();

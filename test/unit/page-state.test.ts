@@ -33,6 +33,8 @@ function shelf(full = false): Shelf {
 
 describe('addresses of the page', () => {
   const routes: Route[] = [
+    { view: 'inbox' },
+    { view: 'inbox', show: 'failed' },
     { view: 'now' },
     { view: 'channels' },
     { view: 'flow' },
@@ -86,7 +88,7 @@ describe('addresses of the page', () => {
 });
 
 describe('keys', () => {
-  const typed = (keys: readonly string[], apart: number, where?: 'messages' | 'flow') => {
+  const typed = (keys: readonly string[], apart: number, where?: 'messages' | 'flow' | 'inbox') => {
     let pressed: Pressed = { keys: [], at: 0 };
     let action: string | undefined;
     keys.forEach((key, index) => {

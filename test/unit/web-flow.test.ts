@@ -54,6 +54,43 @@ it('a message is an errand for each served addressee that it wakes, and answered
   ]);
 });
 
+it('what an actor names as the cause of a word on the way keeps it waiting only if it was a question', () => {
+  const served = new Set(['boss', 'worker']);
+  const interim = { mark: 'interim' as const, host: 'one' };
+  const traces = [
+    trace(0, 'anna', 'boss'),
+    trace(1, 'boss', 'worker', { cause: [path(0)], host: 'one' }),
+    trace(2, 'worker', 'boss', { re: [path(1)], host: 'two' }),
+    trace(3, 'boss', 'anna', { ...interim, re: [path(0)], cause: [path(2)] }),
+    trace(4, 'anna', 'boss'),
+    trace(5, 'boss', 'anna', { ...interim, re: [path(0)], cause: [path(4)] }),
+  ];
+  const shown = errandsOf(traces, served).map(({ message, outcome }) => [message.relPath, outcome]);
+  expect(shown).toEqual([
+    [path(0), 'REPLIED'],
+    [path(1), 'REPLIED'],
+    [path(2), 'REPLIED'],
+    [path(4), 'PENDING'],
+  ]);
+});
+
+it('a plan that waits for its approver is known by the messages alone, until it is decided or taken back', () => {
+  const served = new Set(['builder']);
+  const plan = { mark: 'interim' as const, host: 'tower', re: [path(0)], proposal: true as const };
+  const traces = [
+    trace(0, 'carl', 'builder'),
+    trace(1, 'builder', 'anna', { ...plan, plan: true }),
+    // Somebody else decides nothing.
+    trace(2, 'mallory', 'builder@tower', { re: [path(1)], decides: true }),
+  ];
+  const gateOf = (more: Trace[] = []): unknown => errandsOf([...traces, ...more], served)[0]?.gate;
+  expect(gateOf()).toEqual({ approver: 'anna', proposal: path(1), approved: false });
+  const decision = trace(3, 'anna', 'builder@tower', { re: [path(1)], decides: true });
+  expect(gateOf([decision])).toBeUndefined();
+  const taken = trace(3, 'builder', 'anna', { re: [path(1)], mark: 'cancel', host: 'tower' });
+  expect(gateOf([taken])).toBeUndefined();
+});
+
 it('the picture has lanes, runs that were seen or that answers tell of, answer times and backlog by hour', () => {
   const seen: WebRun = {
     id: 'run',

@@ -1,7 +1,9 @@
 import { messageKey } from '../../protocol/layout.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { verdictOf, type Verdict } from '../../protocol/owed.ts';
+import { isQuestion } from '../../protocol/causality.ts';
+import { showsReading, verdictOf, type Verdict } from '../../protocol/owed.ts';
+import type { WebGate } from '../../api/api.ts';
 import type { Trace } from './recent.ts';
 
 /** A message that wakes an actor, and the verdict on it: what names it in `re` or `cause` is a reaction to it. */
@@ -9,6 +11,8 @@ export interface Errand extends Verdict<Trace> {
   message: Trace;
   /** The addressee. */
   actor: string;
+  /** The plan that its actor has proposed for it and on which the approver has not decided, if there is one. */
+  gate?: WebGate;
 }
 
 /**
@@ -37,7 +41,28 @@ export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>)
       const wakes = activation(message, actor, host ?? '', senderOf);
       if (!wakes.wakes) return [];
       const debtor = host === undefined ? { actor } : { actor, host };
-      return [{ message, actor, ...verdictOf(debtor, reactions.get(messageKey(message)) ?? []) }];
+      const about = (reactions.get(messageKey(message)) ?? []).map((one) =>
+        !isQuestion(message) && showsReading({ mark: null, ...one }, message.relPath)
+          ? { ...one, mark: null }
+          : one,
+      );
+      const gate = gateIn(about, actor, (plan) => reactions.get(messageKey(plan)) ?? []);
+      return [{ message, actor, ...verdictOf(debtor, about), ...(gate && { gate }) }];
     });
   });
+}
+
+function gateIn(
+  about: readonly Trace[],
+  actor: string,
+  reactionsTo: (plan: Trace) => readonly Trace[],
+): WebGate | undefined {
+  const plan = about.findLast((one) => one.from === actor && one.plan === true);
+  const approver = plan?.to[0]?.name;
+  if (plan === undefined || approver === undefined) return undefined;
+  const isOver = reactionsTo(plan).some(({ from, decides, mark, re }) => {
+    const isDecision = decides === true && from === approver;
+    return re.includes(plan.relPath) && (isDecision || (mark === 'cancel' && from === actor));
+  });
+  return isOver ? undefined : { approver, proposal: plan.relPath, approved: false };
 }

@@ -11,6 +11,7 @@ import { withForces } from '../lookup/taken-back.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
+import { openStates } from './open-states.ts';
 import { shownMessage } from '../reading/read.ts';
 
 export interface PageInput {
@@ -62,13 +63,18 @@ export async function messagePage(
     tip,
     read.map((located) => ({ ...located, channel: id })),
   );
+  const states = await openStates(context, tip, id, read);
   const isEnd = first + paths.length >= total;
   return {
     channel: id,
     channel_name: name,
-    messages: (await withForces(context, messages)).map((located) =>
-      webMessage(located, channel, { queued: false }),
-    ),
+    messages: (await withForces(context, messages)).map((located) => {
+      const theirs = states.get(located.relPath);
+      return {
+        ...webMessage(located, channel, { queued: false }),
+        ...(theirs && { states: theirs }),
+      };
+    }),
     total,
     first,
     complete,
@@ -155,6 +161,7 @@ export function webMessage(
     ...(verified !== undefined && { verified }),
     ...(branch !== undefined && { branch }),
     ...(message.proposal && { proposal: message.proposal }),
+    ...(message.decision !== undefined && { decision: message.decision }),
   };
 }
 

@@ -10,8 +10,8 @@ import type { Recent, Trace } from './recent.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
-import { namedPeople } from '../lookup/people.ts';
-import { isSettled } from '../tracing/facts.ts';
+import { namedPeople, peopleHere } from '../lookup/people.ts';
+import { isSettled, permissionFact } from '../tracing/facts.ts';
 import { errandsOf } from './errands.ts';
 import { takenAt } from '../lookup/taken.ts';
 import { deliveryOf, gateOf, isElsewhere, stateOf } from '../state/delivery.ts';
@@ -44,6 +44,7 @@ export async function overview(
   const said = await readHostReports(context.transport, tip, hosts, now);
   const lastWrote = lastOf(traces, ({ from }) => from);
   const waiting = await waitingMail(context, { traces, local, hosts, nameOf });
+  const people = new Set([...(await peopleHere(context, tip)), ...(await namedPeople(context))]);
   return {
     at: now.toISOString(),
     tip: facts.tip,
@@ -58,11 +59,7 @@ export async function overview(
       ...counted(waiting.filter(({ actor }) => actor === name)),
       last_wrote: lastWrote.get(name) ?? null,
     })),
-    people: peopleAmong(
-      traces,
-      await namedPeople(context),
-      new Set(actors.map(({ name }) => name)),
-    ),
+    people: [...people].filter((name) => !actors.some((actor) => actor.name === name)),
     waiting: {
       total: waiting.length,
       oldest_s: waiting[0]?.age_s ?? null,
@@ -127,20 +124,6 @@ function seenHosts(
       problem: result.ok ? null : `${path}: ${result.problems.join('; ')}`,
     };
   });
-}
-
-/**
- * Returns names of people: known ones, and those whose newest message was written by hand, unless an actor has the
- * name. @param traces oldest first
- */
-function peopleAmong(
-  traces: readonly Trace[],
-  named: ReadonlySet<string>,
-  actors: ReadonlySet<string>,
-): string[] {
-  const newest = new Map(traces.map(({ from, host }) => [from, host]));
-  const byHand = [...newest].flatMap(([name, host]) => (host === null ? [name] : []));
-  return [...new Set([...byHand, ...named])].filter((name) => !actors.has(name));
 }
 
 /** When each name last appeared in messages. */
@@ -217,8 +200,13 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
       const age = Math.max(0, Math.round((now.getTime() - Date.parse(timestamp)) / 1000));
       const channel_name = nameOf(channel);
       const place = { channel, channel_name, relPath, from, actor, timestamp };
-      const gate = mayBeSettled ? delivery.gate : undefined;
-      const more = { ...(taken && { taken }), ...(gate && { gate: gateOf(gate) }) };
+      const gate = delivery.gate ?? (isHere ? undefined : errand.gate);
+      const { asks } = delivery;
+      const more = {
+        ...(taken && { taken }),
+        ...(mayBeSettled && gate && { gate: gateOf(gate) }),
+        ...(known.state === 'running' && asks && { permission: permissionFact(asks) }),
+      };
       return [{ ...place, age_s: age, ...known, ...more, excerpt }];
     }),
   );

@@ -35,6 +35,13 @@ export interface Trace extends Reaction {
   subscription?: string;
   /** The skill for which it asks. */
   skill?: string;
+  /** Set for a question that answers another message as well. */
+  asks?: true;
+  /** Set for a message that asks for a decision; `plan` if that is about a plan. */
+  proposal?: true;
+  plan?: true;
+  /** Set for a message that states one. */
+  decides?: true;
 }
 
 /** Some messages in the order of time, oldest first; `complete` when there are no older ones. */
@@ -161,6 +168,10 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     ...(fired !== undefined && { schedule: fired.schedule }),
     ...(given !== undefined && { subscription: given.subscription }),
     ...(skill !== undefined && { skill }),
+    ...(message.asks === true && { asks: true as const }),
+    ...(message.proposal === true && { proposal: true as const }),
+    ...(message.proposal === true && !message.permission && { plan: true as const }),
+    ...(message.decision !== undefined && { decides: true as const }),
     // A cancelled message is waited for no more than an answered one.
     mark: message.failed?.reason === CANCELLED ? null : markOf(message),
     ...(message.failed && { failed_on: message.failed.host }),

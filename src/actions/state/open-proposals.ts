@@ -195,7 +195,8 @@ export class OpenProposals {
     const refs = namedBy(index, ref, name, MOST_LATER);
     if (refs.length === 0 || !this.#takes(refs.length)) return [];
     const paths = refs.map(({ relPath }) => relPath);
-    return this.#context.reader.messages(tip, ref.channel, paths);
+    const found = await this.#context.reader.messages(tip, ref.channel, paths);
+    return found.filter(({ message }) => message.from === name);
   }
 
   #takes(count: number): boolean {

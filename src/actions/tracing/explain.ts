@@ -4,7 +4,7 @@ import { parseAddress, type Address } from '../../protocol/address.ts';
 import { startedBy } from '../../protocol/automation/occurrences.ts';
 import type { StartedBy } from '../../protocol/text/words.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
-import { openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
+import { isQuestion, openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import type { Facts, SessionAbout, SteeringAbout } from '../../present/explained.ts';
@@ -90,7 +90,7 @@ export async function explain(
   const started = startedBy(found);
   const given = subscriptionOf(found);
   const local = await readLocal(context);
-  const asking = { wakes: result.wakes, tier: found.tier };
+  const asking = { wakes: result.wakes, tier: found.tier, asks: isQuestion(found) };
   const { facts, session } = await withNaming(context, tip, async (naming) => ({
     facts: await factsOf(context, local, ref, name, asking, naming),
     session: await sessionAbout(context, { ...ref, message: found }, name, lookup, naming),

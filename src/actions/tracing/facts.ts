@@ -1,6 +1,6 @@
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile, type MessageRef } from '../../protocol/layout.ts';
-import { isAnswer } from '../../protocol/owed.ts';
+import { isAnswer, markOf, showsReading } from '../../protocol/owed.ts';
 import { cursorOf } from '../../state/cursors.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Facts } from '../../present/explained.ts';
@@ -15,7 +15,8 @@ import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
 /**
  * Gathers the facts about a message.
  *
- * @param message `wakes`: whether it wakes the actor at all; `tier`: the one that it asks for
+ * @param message `wakes`: whether it wakes the actor at all; `tier`: the one that it asks for; `asks`: whether it is a
+ * question
  * @param naming finds the messages that name it
  */
 export async function factsOf(
@@ -23,7 +24,11 @@ export async function factsOf(
   local: Local,
   ref: MessageRef,
   actor: string,
-  { wakes, tier = null }: { wakes: boolean; tier?: string | null | undefined },
+  {
+    wakes,
+    asks: isAsking,
+    tier = null,
+  }: { wakes: boolean; asks: boolean; tier?: string | null | undefined },
   naming: Naming,
 ): Promise<Facts> {
   const { channel, relPath } = ref;
@@ -44,7 +49,12 @@ export async function factsOf(
   const stopped = notices.filter(({ message }) => message.failed?.reason === CANCELLED);
   const cancel = inForce(await cancellationsOf(context, ref, mentions));
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
-  const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
+  const tasks = own.filter(
+    ({ message }) =>
+      !message.re.includes(relPath) &&
+      (isAnswer(message) ||
+        (!isAsking && showsReading({ ...message, mark: markOf(message) }, relPath))),
+  );
   const here =
     wakes && ((settled && !isAway) || running || letter !== undefined) ? [local.alias] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
@@ -75,7 +85,13 @@ export async function factsOf(
   };
 }
 
-function permissionFact({ relPath, approver, tool, until }: OpenPermission): Facts['permission'] {
+/** Returns the question of a run for permission, as faces show it. */
+export function permissionFact({
+  relPath,
+  approver,
+  tool,
+  until,
+}: OpenPermission): NonNullable<Facts['permission']> {
   return { relPath, approver, tool, until };
 }
 

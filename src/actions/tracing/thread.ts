@@ -172,7 +172,7 @@ async function statesOf(
       });
       continue;
     }
-    const asked = { wakes: true, tier: message.tier };
+    const asked = { wakes: true, tier: message.tier, asks: isQuestion(message) };
     const facts = await factsOf(context, local, { channel, relPath }, name, asked, naming);
     const found = openState(facts);
     const delay = found.state === 'cancelled' ? null : facts.delay;
@@ -209,12 +209,14 @@ export interface Standing {
  * @param channel id of their channel
  * @param known messages of the channel: those in question, and possible answers
  * @param wanted relPaths of those in question
+ * @param heardOf as for a thread
  */
 export async function standings(
   context: Context,
   channel: string,
   known: readonly Located[],
   wanted: ReadonlySet<string>,
+  heardOf?: HeardOf,
 ): Promise<Standing[]> {
   const naming: Naming = ({ relPath }, where) =>
     Promise.resolve(
@@ -231,7 +233,7 @@ export async function standings(
       .filter(({ relPath }) => wanted.has(relPath))
       .map(async (one) => ({
         relPath: one.relPath,
-        states: await statesOf(context, local, channel, served, one, known, naming),
+        states: await statesOf(context, local, channel, served, one, known, naming, heardOf),
       })),
   );
 }
@@ -325,7 +327,7 @@ function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
 type HeardOf = (hosts: ReadonlySet<string>) => ReturnType<typeof lastHeard>;
 
 /** Makes a look-up of when hosts were heard of last, each looked up once. */
-function hearing(context: Context, tip: string): HeardOf {
+export function hearing(context: Context, tip: string): HeardOf {
   const known = new Map<string, string | null>();
   return async (hosts) => {
     const unknown = new Set([...hosts].filter((host) => !known.has(host)));

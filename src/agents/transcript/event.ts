@@ -1,3 +1,4 @@
+import { withoutHalfWord } from '../../protocol/text/excerpt.ts';
 import { addUsage, type UsageSum } from '../../protocol/usage.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 import { objectIn, textIn, type Json } from '../output/reader.ts';
@@ -56,8 +57,9 @@ export function jsonRenderer(event: (event: Json) => Event[], noise?: string): R
 /** Returns the step of a tool call, such as `Bash: npm test`. */
 export function toolCall(name: unknown, input: unknown): Event {
   const given = inputText(input).replace(/\s+/g, ' ').trim();
-  const more = given.length > MAX_INPUT ? '…' : '';
-  const said = given === '' ? '' : `: ${given.slice(0, MAX_INPUT)}${more}`;
+  const isCut = given.length > MAX_INPUT;
+  const part = isCut ? `${withoutHalfWord(given.slice(0, MAX_INPUT))}…` : given;
+  const said = given === '' ? '' : `: ${part}`;
   return { kind: 'tool', text: `${textIn(name)?.slice(0, MAX_INPUT) ?? 'a tool'}${said}` };
 }
 

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useId, useRef, useState, type StateUpdater } from 'preact/hooks';
 import type { WebMessage, WebFile, WebUpload } from '../../api/api.ts';
+import { sentWord } from '../live/model.ts';
 import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
@@ -26,12 +27,13 @@ interface Props {
 /** Writes messages. The typed text is stored in this browser until it was sent; a failed send changes nothing of it. */
 export function Composer({ channel, brief = false, onSent }: Props): JSX.Element {
   const live = useContext(LiveContext);
-  const { now, channels, session } = useModel();
-  const [draft, setDraft] = useState<Draft>(() => loadDraft(localStorage, channel));
+  const model = useModel();
+  const { now, channels, session } = model;
+  const [draft, setDraft] = useState<Draft>(() => loadDraft(live.ways.shelf, channel));
   const [sending, setSending] = useState(false);
   const [preview, setPreview] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  const [notes, setNotes] = useState('');
+  const [sent, setSent] = useState<Said | undefined>(undefined);
   const attaching = useAttaching();
   const text = useRef<HTMLTextAreaElement>(null);
   const left = useRef(new AbortController());
@@ -46,9 +48,11 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     const next = { ...draft, ...patch };
     setDraft(next);
     setProblem(undefined);
-    keepDraft(localStorage, channel, next);
+    setSent(undefined);
+    keepDraft(live.ways.shelf, channel, next);
   };
 
+  const notes = sent === undefined ? '' : [sentWord(model, sent.queued), ...sent.notes].join(' ');
   const actors = now?.actors ?? [];
   const tiers = tiersOf(actors, draft.to);
   const send = async (): Promise<void> => {
@@ -60,27 +64,28 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     setProblem(wrong);
     if (wrong !== undefined) return;
     setSending(true);
-    setNotes('');
+    setSent(undefined);
     const { signal: stop } = left.current;
     try {
       const request = requestOf(draft, { channel, tiers, files: attaching.files });
-      const sent = await sendOnce(live.ways, channel, request, {
+      const made = await sendOnce(live.ways, channel, request, {
         unsure: (error) => {
           if (!stop.aborted) setProblem(failureOf(error));
         },
         stop,
       });
-      const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
-      const messages = queuedMessages(sent, draft, name, attaching.files);
-      if (sent.state === 'queued') live.sent(messages);
-      keepDraft(localStorage, channel, EMPTY);
+      const name = channels?.find((one) => one.id === made.channel)?.name ?? '';
+      const messages = queuedMessages(made, draft, name, attaching.files);
+      const isQueued = made.state === 'queued';
+      if (isQueued) live.sent(messages);
+      keepDraft(live.ways.shelf, channel, EMPTY);
       // Another channel's draft is shown by now.
       if (stop.aborted) return;
       setProblem(undefined);
       attaching.clear();
       setDraft({ ...EMPTY, to: draft.to });
       setPreview(false);
-      setNotes(['Queued.', ...sent.notes].join(' '));
+      setSent({ queued: isQueued ? messages : [], notes: made.notes });
       onSent?.(messages);
       text.current?.focus();
     } catch (error) {
@@ -181,6 +186,12 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
       <Problem words={problem} />
     </form>
   );
+}
+
+/** Messages that were sent from here, and what the server noted about them. */
+interface Said {
+  queued: readonly WebMessage[];
+  notes: readonly string[];
 }
 
 /** Milliseconds for one file, which may go through a slow tunnel. */

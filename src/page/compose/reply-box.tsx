@@ -5,6 +5,7 @@ import type { MessageRef } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Addressee } from '../../present/state.ts';
 import { EMPTY, keepDraft, loadDraft } from '../live/drafts.ts';
+import { sentWord } from '../live/model.ts';
 import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
@@ -73,10 +74,11 @@ export function Box({
 }: BoxProps): JSX.Element {
   const { shelf, button, whom, label, placeholder, submit } = form;
   const live = useContext(LiveContext);
-  const { channels } = useModel();
-  const [body, setBody] = useState(() => loadDraft(localStorage, shelf).body);
+  const model = useModel();
+  const [body, setBody] = useState(() => loadDraft(live.ways.shelf, shelf).body);
   const [open, setOpen] = useState(body !== '');
   const [status, setStatus] = useState('');
+  const [queued, setQueued] = useState<readonly MessageRef[] | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   // One of the answers that it offers was sent from here.
   const [chosen, setChosen] = useState(false);
@@ -96,7 +98,7 @@ export function Box({
   const write = (words: string): void => {
     setBody(words);
     setProblem(undefined);
-    keepDraft(localStorage, shelf, { ...EMPTY, body: words });
+    keepDraft(live.ways.shelf, shelf, { ...EMPTY, body: words });
   };
   const send = async (option?: number): Promise<void> => {
     if (status === 'Sending…') return;
@@ -125,15 +127,18 @@ export function Box({
         stop,
       });
       const words = option === undefined ? body : (options[option - 1] ?? '');
-      const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
-      if (sent.state === 'queued') live.sent(queuedMessages(sent, { ...EMPTY, body: words }, name));
-      if (option === undefined) keepDraft(localStorage, shelf, EMPTY);
+      const name = model.channels?.find((one) => one.id === sent.channel)?.name ?? '';
+      const messages = queuedMessages(sent, { ...EMPTY, body: words }, name);
+      const isQueued = sent.state === 'queued';
+      if (isQueued) live.sent(messages);
+      if (option === undefined) keepDraft(live.ways.shelf, shelf, EMPTY);
       if (stop.aborted) return;
       if (option === undefined) setBody('');
       setOpen(false);
       setProblem(undefined);
       setChosen(options.length > 0);
-      setStatus('Queued.');
+      setStatus('');
+      setQueued(isQueued ? messages : []);
     } catch (error) {
       if (stop.aborted) return;
       setStatus('');
@@ -150,17 +155,18 @@ export function Box({
         ))}
         <button
           type="button"
+          data-act="reply"
           aria-expanded={open}
           onClick={() => {
             setOpen(!open);
-            setStatus('');
+            setQueued(undefined);
           }}
         >
           {button}
           <span class="aside"> to {whom}</span>
         </button>
         <span class="dim" role="status">
-          {status}
+          {status === '' && queued !== undefined ? sentWord(model, queued) : status}
         </span>
       </p>
       {open && (

@@ -7,13 +7,14 @@ import { Link } from '../route/link.tsx';
 import { Icon, Speaker, type Kind, Verified } from '../parts/speaker.tsx';
 import { Problem } from '../parts/view.tsx';
 import { CancelButton } from '../compose/cancel-button.tsx';
+import { RetryButtons } from '../compose/retry-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { SayMore } from '../compose/say-more.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { ProposalCard } from './proposal.tsx';
 import { StateChips } from '../parts/state-chip.tsx';
 import type { Addressee } from '../../present/state.ts';
-import { branchMark, markWords } from '../../present/marks.ts';
+import { branchMark, marksOf } from '../../present/marks.ts';
 import { useModel } from '../live/use-live.ts';
 import { sizeInWords } from '../../protocol/attached.ts';
 import { clockOf, dayOf, wholeTimeOf } from '../../present/times.ts';
@@ -71,9 +72,11 @@ export function MessageItem(props: Props): JSX.Element {
         <time dateTime={timestamp} title={wholeTimeOf(timestamp)} class="dim">
           {clockOf(timestamp)}
         </time>
-        {message.mark === 'cancel' && (
-          <span class="chip dim">{markWords('cancel', message.force)}</span>
-        )}
+        {marksOf({ ...message, mark: message.mark ?? null }).map((words) => (
+          <span key={words} class="chip dim">
+            {words}
+          </span>
+        ))}
         {tier !== null && <span class="chip dim">{tier}</span>}
         {host !== null && <span class="dim host">on {host}</span>}
         {type !== 'text' && <span class="chip dim">{type}</span>}
@@ -133,6 +136,7 @@ export function MessageItem(props: Props): JSX.Element {
         <p class="states">
           <StateChips states={states} channel={channel} />
           <CancelButton {...place} from={from} mark={message.mark} states={states} />
+          <RetryButtons {...place} />
         </p>
       )}
       <SayMore {...place} from={from} states={states} />

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebDecided, WebProposal, WebProposed } from '../../api/api.ts';
 import { messageKey, type MessageRef } from '../../protocol/layout.ts';
 import { get, post, wordsOf } from '../live/api.ts';
@@ -13,9 +13,12 @@ import { Problem } from '../parts/view.tsx';
 export function ProposalCard({
   at,
   inList = false,
+  focus,
   children,
 }: {
   at: MessageRef;
+  /** The decision for which it was opened, to begin with its text or with the note. */
+  focus?: WebDecided['decision'];
   /** Whether it is among others that have to stay in reach: a long text is scrolled in its place. */
   inList?: boolean;
   children?: ComponentChildren;
@@ -30,7 +33,7 @@ export function ProposalCard({
   const said = made && <p role="status">{made.decision === 'approve' ? 'Approved.' : 'Denied.'}</p>;
   const proposal = value?.proposal ?? undefined;
   if (proposal !== undefined && made === undefined)
-    return <Undecided proposal={proposal} inList={inList} decided={setMade} />;
+    return <Undecided {...{ proposal, inList, focus }} decided={setMade} />;
   return (
     <>
       {children}
@@ -48,10 +51,12 @@ export function ProposalCard({
 function Undecided({
   proposal,
   inList,
+  focus,
   decided,
 }: {
   proposal: WebProposed;
   inList: boolean;
+  focus: WebDecided['decision'] | undefined;
   decided: (made: WebDecided) => void;
 }): JSX.Element {
   const { session } = useModel();
@@ -60,6 +65,11 @@ function Undecided({
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const id = useId();
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (focus === undefined) return;
+    card.current?.querySelector<HTMLElement>(focus === 'deny' ? 'textarea' : 'pre')?.focus();
+  }, [focus]);
   const decide = (decision: 'approve' | 'deny'): void => {
     if (isSending) return;
     setSending(true);
@@ -73,7 +83,7 @@ function Undecided({
   };
   const what = permission === null ? 'a plan' : 'to use a tool';
   return (
-    <section class="proposal" aria-label={`${from} proposes ${what}`}>
+    <section class="proposal" ref={card} aria-label={`${from} proposes ${what}`}>
       <p>
         <bdi>{host === null ? from : `${from}@${host}`}</bdi> proposes {what}, and waits for you.{' '}
         {permission?.marks.map((mark) => (
@@ -95,7 +105,7 @@ function Undecided({
       <pre
         {...(inList && {
           class: 'bounded',
-          role: 'region',
+          role: 'group',
           tabIndex: 0,
           'aria-label': `What ${from} proposes`,
         })}

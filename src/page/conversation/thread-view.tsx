@@ -6,6 +6,7 @@ import { branchMark, marksOf } from '../../present/marks.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
 import { get } from '../live/api.ts';
 import { CancelButton } from '../compose/cancel-button.tsx';
+import { RetryButtons } from '../compose/retry-button.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
 import { SayMore } from '../compose/say-more.tsx';
 import { useLoaded, useModel } from '../live/use-live.ts';
@@ -114,6 +115,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
             mark={node.mark}
             states={states}
           />
+          <RetryButtons channel={thread.channel} relPath={relPath} />
         </p>
       )}
       <SayMore channel={thread.channel} relPath={relPath} from={from} states={states} />

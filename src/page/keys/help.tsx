@@ -9,6 +9,7 @@ const NAMES: Record<string, string> = {
 };
 const PARTS = [
   { where: undefined, title: 'Everywhere' },
+  { where: 'inbox', title: 'In the inbox' },
   { where: 'messages', title: 'In a conversation' },
   { where: 'flow', title: 'In Flow' },
 ] as const;

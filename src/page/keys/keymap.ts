@@ -6,12 +6,13 @@ export interface Binding {
   does: string;
   action: Action;
   /** The views in which it works; all views by default. */
-  where?: 'messages' | 'flow';
+  where?: 'messages' | 'flow' | 'inbox';
 }
 
 export type Action =
   | 'help'
   | 'close'
+  | 'inbox'
   | 'now'
   | 'channels'
   | 'flow'
@@ -29,11 +30,16 @@ export type Action =
   | 'zoom-out'
   | 'earlier'
   | 'later'
-  | 'theme';
+  | 'theme'
+  | 'done'
+  | 'reply'
+  | 'approve'
+  | 'deny';
 
 export const BINDINGS: readonly Binding[] = [
   { keys: ['?'], does: 'show or hide this help', action: 'help' },
   { keys: ['Escape'], does: 'close what is open', action: 'close' },
+  { keys: ['g', 'i'], does: 'go to the inbox', action: 'inbox' },
   { keys: ['g', 'n'], does: 'go to Now', action: 'now' },
   { keys: ['g', 'c'], does: 'go to the conversations', action: 'channels' },
   { keys: ['g', 'f'], does: 'go to Flow', action: 'flow' },
@@ -43,6 +49,13 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['w'], does: 'write a message', action: 'write' },
   { keys: ['/'], does: 'search', action: 'search' },
   { keys: ['t'], does: 'light, dark, or as the system has it', action: 'theme' },
+  { keys: ['j'], does: 'the next row', action: 'next', where: 'inbox' },
+  { keys: ['k'], does: 'the row before', action: 'previous', where: 'inbox' },
+  { keys: ['r'], does: 'reply, or retry what failed', action: 'reply', where: 'inbox' },
+  { keys: ['a'], does: 'read it and approve', action: 'approve', where: 'inbox' },
+  { keys: ['d'], does: 'read it and deny', action: 'deny', where: 'inbox' },
+  { keys: ['e'], does: 'done', action: 'done', where: 'inbox' },
+  { keys: ['o'], does: 'open the thread of the row', action: 'thread', where: 'inbox' },
   { keys: ['j'], does: 'the next message', action: 'next', where: 'messages' },
   { keys: ['k'], does: 'the message before', action: 'previous', where: 'messages' },
   { keys: ['Home'], does: 'the oldest message', action: 'first', where: 'messages' },

@@ -168,7 +168,8 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       class="windowed"
       ref={box}
       onScroll={onScroll}
-      role="feed"
+      // A feed without an article is none.
+      role={items.length === 0 && before + after === 0 ? 'group' : 'feed'}
       aria-label={label}
       aria-busy={items.length === 0 && before + after > 0}
       tabIndex={0}

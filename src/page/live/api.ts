@@ -110,9 +110,12 @@ async function valueOf<T>(answer: Response, signal: AbortSignal): Promise<T> {
   );
 }
 
+/** Shown when the server does not know the cookie of this browser. */
+export const LOCKED =
+  'The server was started again with a new token. Open the new address that crosstalk web printed; what you typed is kept in this browser.';
+
 /** Returns the message of an error, for people. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof ApiError && error.status === 401)
-    return 'This window is not let in: open the address that `crosstalk web` printed.';
+  if (error instanceof ApiError && error.status === 401) return LOCKED;
   return error instanceof Error ? error.message : String(error);
 }

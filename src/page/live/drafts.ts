@@ -18,6 +18,23 @@ export interface Shelf {
   removeItem: (key: string) => void;
 }
 
+/**
+ * Store of this tab. What another tab writes does not change it; the browser has a copy of what was written last, so
+ * that a tab that has nothing of its own continues where a closed one was left.
+ */
+export const TAB: Shelf = {
+  getItem: (key) => sessionStorage.getItem(key) ?? localStorage.getItem(key),
+  setItem: (key, value) => {
+    sessionStorage.setItem(key, value);
+    localStorage.setItem(key, value);
+  },
+  removeItem: (key) => {
+    // Another tab may have written something else meanwhile.
+    if (localStorage.getItem(key) === TAB.getItem(key)) localStorage.removeItem(key);
+    sessionStorage.setItem(key, '');
+  },
+};
+
 const keyOf = (channel: string): string => `crosstalk-draft-${channel}`;
 
 /** Returns the draft of a channel; an empty one when there is none or it cannot be read. */

@@ -8,6 +8,7 @@ import type {
 } from '../../api/api.ts';
 import { get, wordsOf } from './api.ts';
 import { after, arrived, NOTHING_KNOWN, type Model, type Connection } from './model.ts';
+import { TAB } from './drafts.ts';
 import type { Ways } from './send-once.ts';
 
 /** Notification to views: everything has to be loaded again, or one of the events happened. */
@@ -41,7 +42,7 @@ export class Live {
   /** Returns the functions that sends need. */
   get ways(): Ways {
     return {
-      shelf: localStorage,
+      shelf: TAB,
       now: () => Date.now() - this.model.skew,
       connected: () => this.connected(),
     };

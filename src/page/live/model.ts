@@ -1,4 +1,5 @@
-import { messageKey } from '../../protocol/layout.ts';
+import { messageKey, type MessageRef } from '../../protocol/layout.ts';
+import { LOCKED } from './api.ts';
 import type {
   WebChannel,
   WebEvents,
@@ -37,6 +38,12 @@ function withFact(before: Known | undefined, fact: WebFact): Known {
   const { actors } = before ?? NOTHING;
   if ((actors[actor]?.at ?? '') > at) return before ?? NOTHING;
   return { self: 'sent', actors: { ...actors, [actor]: { state, detail, at } } };
+}
+
+/** Returns the word for messages that were sent from here: they are queued until all of them are on the remote. */
+export function sentWord({ known }: Pick<Model, 'known'>, refs: readonly MessageRef[]): string {
+  const isSent = refs.every((ref) => known.get(messageKey(ref))?.self === 'sent');
+  return isSent ? 'Sent.' : 'Queued.';
 }
 
 /** The page's knowledge of the bus, which does not depend on the view. */
@@ -181,7 +188,7 @@ export function connectionWords(connection: Connection, refusal: string): string
     case 'silent':
       return 'The server does not answer: it may be stopped, or the tunnel to it stalled. What is shown may be old; the page continues automatically when it answers.';
     case 'locked':
-      return 'The server was started again with a new token. Open the new address that crosstalk web printed; what you typed is kept in this browser.';
+      return LOCKED;
     case 'refused':
       return `The server refuses this page: ${refusal}`;
     default:
@@ -204,13 +211,12 @@ export function shownStatesOf(
   const since = message.timestamp;
   const facts = known.get(messageKey(message));
   const states = new Map<string, Addressee>();
-  for (const { channel, relPath, state, actor, delay, gate, taken } of waiting) {
-    if (channel === message.channel && relPath === message.relPath)
-      states.set(actor, {
-        ...{ state, actor, detail: null, since, delay },
-        ...(gate && { gate }),
-        ...(taken && { taken }),
-      });
+  for (const one of message.states ?? []) states.set(one.actor, { ...one, since });
+  for (const one of waiting) {
+    if (one.channel !== message.channel || one.relPath !== message.relPath) continue;
+    const loaded = states.get(one.actor);
+    const same = loaded?.state === one.state ? loaded : { detail: null };
+    states.set(one.actor, { ...same, ...one, since });
   }
   for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {})) {
     const heard = named(state);
@@ -232,6 +238,8 @@ export function shownStatesOf(
       states.set(from, { state: 'answered', actor: from, detail: relPath, since, took_s });
   }
   if (states.size > 0) return [...states.values()];
+  if (answers.some(({ mark, force }) => mark === 'cancel' && force === 'cancels'))
+    return message.to.map((actor) => ({ state: 'cancelled', actor, detail: null, since }));
   const self = { actor: null, detail: null, since };
   if (message.queued && facts?.self !== 'sent') return [{ state: 'queued', ...self }];
   return facts === undefined ? [] : [{ state: facts.self === 'sent' ? 'sent' : 'queued', ...self }];

@@ -11,28 +11,17 @@ interface Props {
   none?: string | undefined;
   beside?: ComponentChildren;
   class?: string;
-  /** The fragment of an address that leads to it. */
-  id?: string;
   children?: ComponentChildren;
 }
 
 /** A card of the overview, as high as its content. */
-export function Card({
-  title,
-  count,
-  none,
-  beside,
-  class: style,
-  id,
-  children,
-}: Props): JSX.Element {
+export function Card({ title, count, none, beside, class: style, children }: Props): JSX.Element {
   return (
     <section
       class={`card ${style ?? ''}`}
       aria-label={title}
       // The element with the focus in it may go, and leaves the focus to the card.
       tabIndex={-1}
-      {...(id !== undefined && { id })}
     >
       <header>
         <h2>{title}</h2>

@@ -1,14 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type {
-  WebNow,
-  WebRun,
-  WebBrokenFiles,
-  WebDeadLetter,
-  WebRetried,
-  WebInbox,
-  WebInboxItem,
-} from '../../api/api.ts';
+import type { WebNow, WebRun, WebBrokenFiles, WebDeadLetter, WebRetried } from '../../api/api.ts';
 import { useModel, useLoaded, useSeldom, useClock } from '../live/use-live.ts';
 import { View, Problem } from '../parts/view.tsx';
 import { Actors, Hosts, watchButtonId } from './hosts.tsx';
@@ -22,13 +14,8 @@ import { reasonInWords } from '../../protocol/text/words.ts';
 import { lookOf, type Standing } from '../../present/state.ts';
 import { historyOf, LETTER_STANDINGS } from '../../present/letters.ts';
 import { parkedWords, releasedWords } from '../../present/holds.ts';
-import { failureMark } from '../../present/marks.ts';
 import { Link } from '../route/link.tsx';
-import { ProposalCard } from '../conversation/proposal.tsx';
-import { ReplyBox } from '../compose/reply-box.tsx';
-import { Verified } from '../parts/speaker.tsx';
-import { plainOf } from '../text/plain.ts';
-import { clockOf, localTimes, momentOf, wholeTimeOf } from '../../present/times.ts';
+import { localTimes, momentOf } from '../../present/times.ts';
 
 /** The whole bus at a glance. */
 export function NowView(): JSX.Element {
@@ -55,9 +42,8 @@ function Known({ now }: { now: WebNow }): JSX.Element {
   };
   return (
     <>
-      <Verdict now={now} />
+      <Verdict now={now} open />
       <div class="cards">
-        <ForYou />
         <Actors
           now={now}
           watched={watched}
@@ -148,7 +134,6 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
       count={now.dead_letters_total}
       none={none}
       class="letters"
-      id="letters"
       beside={
         <>
           <span class="dim said" role="status">
@@ -239,62 +224,4 @@ function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false })
       {children}
     </div>
   );
-}
-
-/** Questions to the reader, failures, and the other unread messages; nothing if there are none. */
-function ForYou(): JSX.Element | null {
-  const { value: inbox } = useLoaded('inbox', (signal) => get<WebInbox>('inbox', {}, signal), [
-    'reset',
-    'messages',
-    'outbox',
-  ]);
-  const shown = (inbox?.messages ?? []).filter((one) => one.waits_for_you || one.unread);
-  const sorted = shown.toSorted((a, b) => rankOf(a) - rankOf(b));
-  if (inbox === undefined || sorted.length === 0) return null;
-  const more = inbox.questions - sorted.filter((one) => one.waits_for_you).length;
-  return (
-    <Card title="For you" class="for-you" count={inbox.questions + unreadOnly(inbox)}>
-      <Rows>
-        {sorted.map((one) => (
-          <li key={`${one.channel}/${one.relPath}`}>
-            <p dir="auto">
-              <Link to={{ view: 'message', channel: one.channel, relPath: one.relPath }}>
-                {one.excerpt === '' ? 'empty message' : plainOf(one.excerpt)}
-              </Link>
-            </p>
-            <p class="dim">
-              from <bdi>{one.from}</bdi>
-              <Verified verified={one.verified} /> in <bdi>{one.channel_name}</bdi>{' '}
-              <time dateTime={one.timestamp} title={wholeTimeOf(one.timestamp)}>
-                {clockOf(one.timestamp)}
-              </time>{' '}
-              {one.waits_for_you && <span class="chip wait">asks you</span>}
-              {one.failed !== null && <span class="chip bad">{failureMark(one.failed)}</span>}
-              {one.unread && <span class="chip">new</span>}
-            </p>
-            {one.proposal && one.waits_for_you && (
-              <ProposalCard at={{ channel: one.channel, relPath: one.relPath }} />
-            )}
-            <ReplyBox
-              channel={one.channel}
-              relPath={one.relPath}
-              from={one.from}
-              options={one.proposal ? [] : one.options}
-            />
-          </li>
-        ))}
-      </Rows>
-      {more > 0 && <p class="dim">{more} more ask you something.</p>}
-    </Card>
-  );
-}
-
-function rankOf(one: WebInboxItem): number {
-  if (one.waits_for_you) return 0;
-  return one.failed === null ? 2 : 1;
-}
-
-/** Returns the unread messages that ask nothing, as far as they are listed. */
-function unreadOnly({ messages }: WebInbox): number {
-  return messages.filter((one) => one.unread && !one.waits_for_you).length;
 }

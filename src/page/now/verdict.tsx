@@ -1,43 +1,43 @@
 import type { JSX } from 'preact';
 import type { WebFinding, WebNow } from '../../api/api.ts';
+import { countOf } from '../../protocol/text/words.ts';
 import { Copy } from '../parts/copy.tsx';
+import { Link } from '../route/link.tsx';
 import { usePassed } from './card.tsx';
 import { ageOf, momentOf, localTimes } from '../../present/times.ts';
 
 /** The most problems that are shown unasked. */
 const SHOWN = 6;
 
-/** Whether anything is stuck, who ends it, and how. */
-export function Verdict({ now }: { now: WebNow }): JSX.Element {
+/** Whether anything is stuck, in one line that opens: who ends it, and how. @param open whether it is open already */
+export function Verdict({ now, open = false }: { now: WebNow; open?: boolean }): JSX.Element {
   const { health, findings } = now;
   const act = findings.filter(({ kind }) => kind === 'act');
   const wait = findings.filter(({ kind }) => kind === 'wait');
-  const state = health.ok ? 'ok' : act.length > 0 ? 'not-ok' : 'waits';
+  const [state, sign, word] = health.ok
+    ? (['good', '✓', 'healthy'] as const)
+    : act.length > 0
+      ? (['bad', '✕', 'stuck'] as const)
+      : (['wait', '◔', 'waits'] as const);
+  const counts = [
+    ...(act.length === 0 ? [] : [`${countOf(act.length, 'thing')} to do`]),
+    ...(wait.length === 0 ? [] : [`${String(wait.length)} going on without you`]),
+  ];
   return (
     <section class={`verdict ${state}`} aria-label="Verdict">
-      <div class="words" role="status">
-        {health.ok && (
-          <p class="good">
-            <span aria-hidden="true">✓</span> healthy
-          </p>
-        )}
-        {state === 'not-ok' && (
-          <p class="bad">
-            <span aria-hidden="true">✕</span> stuck
-          </p>
-        )}
-        {state === 'waits' && (
-          <p class="wait">
-            <span aria-hidden="true">◔</span> waits
-          </p>
-        )}
-      </div>
-      <div class="inside">
-        {health.ok && <p>Nothing is stuck.</p>}
-        <Findings title="Needs you" findings={act} class="bad" />
-        <Findings title="Goes on without you" findings={wait} class="wait" />
-        {now.dispatcher !== null && <Dispatcher dispatcher={now.dispatcher} at={now.at} />}
-      </div>
+      <details open={open}>
+        <summary>
+          <strong class={state} role="status">
+            <span aria-hidden="true">{sign}</span> {word}
+          </strong>{' '}
+          {health.ok ? 'Nothing is stuck.' : counts.join(', ')}
+        </summary>
+        <div class="inside">
+          <Findings title="Needs you" findings={act} class="bad" />
+          <Findings title="Goes on without you" findings={wait} class="wait" />
+          {now.dispatcher !== null && <Dispatcher dispatcher={now.dispatcher} at={now.at} />}
+        </div>
+      </details>
     </section>
   );
 }
@@ -59,9 +59,9 @@ function Findings(props: {
               <code>{command}</code>
               <Copy text={command} />
               {command.startsWith('crosstalk dlq') && (
-                <a class="button" href="#letters">
+                <Link class="button" to={{ view: 'inbox', show: 'failed' }}>
                   Show them
-                </a>
+                </Link>
               )}
             </p>
           )}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useModel } from '../live/use-live.ts';
 
 const PATHS = {
+  inbox: 'M4 13l3-8h10l3 8v6H4zM4 13h5l1 2h4l1-2h5',
   now: 'M3 12h4l3-8 4 16 3-8h4',
   talk: 'M4 5h16v11H9l-5 4z',
   flow: 'M4 6h9M8 12h12M4 18h6',

@@ -1,4 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { connectionWords } from '../live/model.ts';
+import { useModel } from '../live/use-live.ts';
 
 interface Props {
   title: string;
@@ -23,9 +25,10 @@ export function View({ title, beside, class: style, children }: Props): JSX.Elem
   );
 }
 
-/** Explains why something is missing. */
+/** Explains why something is missing; not twice where the line about the connection says it already. */
 export function Problem({ words }: { words: string | undefined }): JSX.Element | null {
-  if (words === undefined) return null;
+  const { connection, refusal } = useModel();
+  if (words === undefined || words === connectionWords(connection, refusal)) return null;
   return (
     <p class="problem" role="alert">
       {words}

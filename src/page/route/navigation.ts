@@ -11,7 +11,7 @@ export interface Navigation {
 }
 
 export const NavigationContext = createContext<Navigation>({
-  route: { view: 'now' },
+  route: { view: 'inbox' },
   entry: '',
   go: () => undefined,
 });

@@ -2,8 +2,13 @@ import { isMemoryFile } from '../../protocol/files/memory-names.ts';
 import { isChannelId, isRelPath } from '../../protocol/layout.ts';
 import { isSkillName } from '../../protocol/text/skill-call.ts';
 
+/** Kinds of rows of the inbox among which a reader chooses: what asks them, what failed, and what came for them. */
+export const FILTERS = ['asks', 'failed', 'answers'] as const;
+export type Filter = (typeof FILTERS)[number];
+
 /** The view of the page, as its address determines it. */
 export type Route =
+  | { view: 'inbox'; show?: Filter }
   | { view: 'now' }
   | { view: 'channels' }
   /** A period of `length` seconds that ends at `until`; that is now, and the usual length, by default. */
@@ -48,7 +53,11 @@ export function routeOf(path: string, query: string): Route {
   const nowhere: Route = { view: 'nowhere', path };
   if (channel === '') {
     switch (first) {
-      case '':
+      case '': {
+        const show = FILTERS.find((filter) => filter === asked.get('show'));
+        return { view: 'inbox', ...(show && { show }) };
+      }
+      case 'now':
         return { view: 'now' };
       case 'c':
         return { view: 'channels' };
@@ -87,8 +96,10 @@ export function routeOf(path: string, query: string): Route {
 /** Returns the address of a route; {@link routeOf} parses it. */
 export function pathOf(route: Route): string {
   switch (route.view) {
+    case 'inbox':
+      return `/${queryOf(route)}`;
     case 'now':
-      return '/';
+      return '/now';
     case 'channels':
       return '/c';
     case 'flow':
@@ -151,6 +162,7 @@ function notesIn(asked: URLSearchParams): NotesAsked {
 
 /** Returns the part of an address after its path; undefined and empty fields are left out. */
 function queryOf(fields: {
+  show?: string;
   q?: string | undefined;
   channel?: string | undefined;
   length?: number;
@@ -160,8 +172,8 @@ function queryOf(fields: {
   state?: string | undefined;
   skip?: string | undefined;
 }): string {
-  const { q, channel, length, until, scope, kind, state, skip } = fields;
-  const said = { q, channel, length: length?.toString(), until, scope, kind, state, skip };
+  const { show, q, channel, length, until, scope, kind, state, skip } = fields;
+  const said = { show, q, channel, length: length?.toString(), until, scope, kind, state, skip };
   const given = Object.entries(said).filter(
     (field): field is [string, string] => field[1] !== undefined && field[1] !== '',
   );

@@ -14,13 +14,14 @@ import { connectionWords } from '../live/model.ts';
 type IconName = Parameters<typeof Icon>[0]['name'];
 
 const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['view'][] }[] = [
-  { to: { view: 'now' }, name: 'Now', icon: 'now', views: ['now'] },
+  { to: { view: 'inbox' }, name: 'Inbox', icon: 'inbox', views: ['inbox'] },
   {
     to: { view: 'channels' },
     name: 'Talk',
     icon: 'talk',
     views: ['channels', 'channel', 'message', 'thread'],
   },
+  { to: { view: 'now' }, name: 'Now', icon: 'now', views: ['now'] },
   { to: { view: 'flow' }, name: 'Flow', icon: 'flow', views: ['flow', 'cost'] },
   {
     to: { view: 'search', words: '' },
@@ -37,8 +38,13 @@ function Alarm({ now }: { now: WebNow }): JSX.Element {
   return <span class={`stuck ${isForYou ? 'bad' : 'wait'}`}>{isForYou ? 'stuck' : 'waits'}</span>;
 }
 
+/** Number of things that wait for the reader. */
+interface Counted {
+  count: number;
+}
+
 /** The links to the parts of the page; without the one for writing if the server is read-only. */
-function Destinations(): JSX.Element {
+function Destinations({ count }: Counted): JSX.Element {
   const { route } = useNavigation();
   const { session, now } = useModel();
   const places = PLACES.filter(({ to }) => to.view !== 'write' || session?.read_only !== true);
@@ -49,6 +55,12 @@ function Destinations(): JSX.Element {
           <Link to={to} current={views.includes(route.view)}>
             <Icon name={icon} />
             <span>{name}</span>
+            {name === 'Inbox' && count > 0 && (
+              <span class="unread">
+                {count}
+                <span class="aside"> for you</span>
+              </span>
+            )}
             {name === 'Now' && now !== undefined && !now.health.ok && <Alarm now={now} />}
           </Link>
         </li>
@@ -58,7 +70,7 @@ function Destinations(): JSX.Element {
 }
 
 /** The navigation on a wide screen: the parts of the page, and the channels. */
-export function Side({ onHelp }: { onHelp: () => void }): JSX.Element {
+export function Side({ onHelp, count }: { onHelp: () => void } & Counted): JSX.Element {
   const { session } = useModel();
   return (
     <div class="side">
@@ -68,7 +80,7 @@ export function Side({ onHelp }: { onHelp: () => void }): JSX.Element {
         {session?.read_only === true && <span class="chip">read-only</span>}
       </header>
       <nav aria-label="Parts">
-        <Destinations />
+        <Destinations count={count} />
       </nav>
       <nav class="channels" aria-label="Channels" tabIndex={-1}>
         <h2>Channels</h2>
@@ -103,10 +115,10 @@ function ThemeButton(): JSX.Element {
 }
 
 /** The navigation on a narrow screen. */
-export function Tabs(): JSX.Element {
+export function Tabs({ count }: Counted): JSX.Element {
   return (
     <nav class="tabs" aria-label="Parts">
-      <Destinations />
+      <Destinations count={count} />
     </nav>
   );
 }

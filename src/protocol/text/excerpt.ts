@@ -32,8 +32,9 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
   const part = whole.slice(start, start + room);
   let end = part.length;
   while (Buffer.byteLength(part.slice(0, end)) > room) end = Math.floor(end * 0.95) - 1;
-  const shown = withoutHalfCharacter(part.slice(0, Math.max(0, end)));
-  const more = start + shown.length < whole.length;
+  const cut = part.slice(0, Math.max(0, end));
+  const more = start + cut.length < whole.length;
+  const shown = more ? withoutHalfWord(cut) : cut;
   return { text: `${start > 0 ? MARK : ''}${shown.trim()}${more ? MARK : ''}`, cut: true };
 }
 
@@ -52,6 +53,14 @@ function wordStart(text: string, from: number): number {
   return /[\uDC00-\uDFFF]/.test(text[at] ?? '') ? at + 1 : at;
 }
 
-function withoutHalfCharacter(text: string): string {
-  return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
+/** Most characters of a word that are left out, rather than cutting it. */
+const LONGEST_WORD = 40;
+
+/** Removes the word at the end of a cut text, as its rest is missing; a very long one is cut. */
+export function withoutHalfWord(text: string): string {
+  let end = text.length;
+  while (end > text.length - LONGEST_WORD && /[\p{L}\p{M}\p{N}_]/u.test(text.charAt(end - 1)))
+    end--;
+  const whole = end > text.length - LONGEST_WORD ? text.slice(0, end) : text;
+  return /[\uD800-\uDBFF]$/.test(whole) ? whole.slice(0, -1) : whole;
 }
