@@ -1,6 +1,5 @@
 import { endWarmSession } from '../actions/health/warm-sessions.ts';
 import { retryDeadLetters } from '../actions/upkeep/dlq.ts';
-import { resolveFrom } from '../actions/lookup/resolve.ts';
 import { marksOf } from '../actions/page/keyed-marks.ts';
 import { queueSend, keepUpload } from '../actions/page/queue-send.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';

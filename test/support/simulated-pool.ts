@@ -27,8 +27,8 @@ import { SimulatedClone, SimulatedHub } from './simulated-hub.ts';
 const ACTOR = 'pool';
 const CHANNEL = '11111111-1111-4111-8111-111111111111';
 const REL_PATH = '2026/11/30/120000000Z-0123456789abcdef.md';
-export const TASK = { actor: ACTOR, channel: CHANNEL, relPath: REL_PATH };
-export const FOLDER = claimFolder(TASK);
+const TASK = { actor: ACTOR, channel: CHANNEL, relPath: REL_PATH };
+const FOLDER = claimFolder(TASK);
 export const LEASE_MS = 900_000;
 const MESSAGE: Message = {
   from: 'alice',
