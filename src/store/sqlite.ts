@@ -22,6 +22,14 @@ const PAGE = 4096;
 /** SQLite's result code for a file that it cannot open. */
 export const CANNOT_OPEN = 14;
 
+/**
+ * Returns a value as SQLite is to take it. A large number would be bound as a real, and a condition on the rowid of a
+ * full-text table counts for nothing then: every row would be found, or deleted.
+ */
+function bound(value: string | number): string | number | bigint {
+  return Number.isInteger(value) ? BigInt(value) : value;
+}
+
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
 
@@ -35,15 +43,15 @@ export class Database {
   }
 
   run(sql: string, ...values: (string | number)[]): number {
-    return this.#prepare(sql).run(...values).changes;
+    return this.#prepare(sql).run(...values.map(bound)).changes;
   }
 
   all(sql: string, ...values: (string | number)[]): Row[] {
-    return this.#prepare(sql).all(...values) as Row[];
+    return this.#prepare(sql).all(...values.map(bound)) as Row[];
   }
 
   get(sql: string, ...values: (string | number)[]): Row | undefined {
-    return this.#prepare(sql).get(...values) as Row | undefined;
+    return this.#prepare(sql).get(...values.map(bound)) as Row | undefined;
   }
 
   /** Executes statements that take no values and return nothing. */

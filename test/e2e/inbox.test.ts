@@ -39,6 +39,16 @@ function put(host: Host, ...messages: [n: number, fields: string, body: string][
     });
 }
 
+it('a question stays although somebody else has answered it, whatever the asked one has written before', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { helper: 'echo done' });
+  await mac.send('helper', 'something else');
+  const asked = await mac.send('operator,helper', 'who is on duty?', '--from', 'carol');
+  await mac.once();
+  expect(bus.from('helper').flatMap(({ message }) => message.re)).toContain(asked);
+  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?']);
+});
+
 it('shows what came, unread first, and what asks something until a message of one’s own names it', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'echo done' });
