@@ -186,6 +186,7 @@ it('a token counts until its day, and in a read-only window only to read', async
 });
 
 it.each([
+  [['add', '--as', 'all'], /^crosstalk web token: --as is "all", which is no person's name/],
   [['add', '--as', 'a b'], /^crosstalk web token: --as is "a b", expected a name/],
   [
     ['add', '--as', 'anna', '--rights', 'admin'],

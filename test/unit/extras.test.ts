@@ -43,6 +43,12 @@ it('a guard that fails, or takes too long, is an error with its name', async () 
   await expect(made(slow).extras.beforeRun(JOB, STARTING)).rejects.toThrow(
     'slow: took more than 0.005 s',
   );
+  const throws = (): never => {
+    throw new Error('no such disk');
+  };
+  await expect(
+    made({ name: 'rash', beforeRun: throws }).extras.beforeRun(JOB, STARTING),
+  ).rejects.toThrow('rash: no such disk');
   const sick = made({ name: 'sick', candidates: broken }).extras;
   await expect(sick.candidates('tip', MAIL)).rejects.toThrow('sick: no such disk');
 });

@@ -4,6 +4,7 @@ import { isName } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { RIGHTS, type Right, type WebToken, WebTokens } from '../../state/people/web-tokens.ts';
 import type { Context } from '../context.ts';
+import { servedBy } from '../lookup/people.ts';
 import { assertPerson } from '../person.ts';
 
 export { RIGHTS, type Right, type WebToken };
@@ -34,6 +35,12 @@ export async function addWebToken(
     throw new CrosstalkError(
       'usage',
       `--as is ${shown(name)}, expected a name: letters, digits, . _ -, at most 64`,
+    );
+  const { serving } = await servedBy(context);
+  if (name === 'all' || serving.some(({ actors }) => actors.includes(name)))
+    throw new CrosstalkError(
+      'usage',
+      `--as is ${shown(name)}, which is no person's name on this bus; choose one that no host serves`,
     );
   const rights = rightsIn(input.rights);
   const days = /^\d{1,3}$/.test(input.days) ? Number(input.days) : 0;

@@ -119,8 +119,11 @@ export class Extras<Job, JobResult> {
   /** @throws Error naming the guard that could not decide, so that the mail waits */
   async candidates(tip: string, messages: Delivery[]): Promise<Delivery[]> {
     let left = messages;
-    for (const extra of this.all)
-      left = (await this.#guarded(extra, () => extra.candidates?.(tip, left))) ?? left;
+    for (const extra of this.all) {
+      const { candidates } = extra;
+      if (candidates !== undefined)
+        left = await this.#guarded(extra, () => candidates.call(extra, tip, left));
+    }
     return left;
   }
 
@@ -131,7 +134,9 @@ export class Extras<Job, JobResult> {
   /** @throws Error naming the guard that could not decide, so that the mail waits */
   async beforeRun(job: Job, starting: Starting): Promise<JobResult | undefined> {
     for (const extra of this.all) {
-      const ended = await this.#guarded(extra, () => extra.beforeRun?.(job, starting));
+      const { beforeRun } = extra;
+      if (beforeRun === undefined) continue;
+      const ended = await this.#guarded(extra, () => beforeRun.call(extra, job, starting));
       if (ended !== undefined) return ended;
     }
     return undefined;
@@ -163,15 +168,9 @@ export class Extras<Job, JobResult> {
     if (step !== undefined) await this.#errors.try(extra.name, async () => step.call(extra));
   }
 
-  async #guarded<T>(
-    extra: Extra<Job, JobResult>,
-    step: () => Promise<T> | undefined,
-  ): Promise<T | undefined> {
+  async #guarded<T>(extra: Extra<Job, JobResult>, step: () => Promise<T>): Promise<T> {
     const behind = this.#behind.get(extra.name);
-    if (behind !== undefined && (extra.candidates ?? extra.beforeRun) !== undefined)
-      throw new Error(`${extra.name} could not read the news: ${behind}`);
-    const deciding = step();
-    if (deciding === undefined) return undefined;
+    if (behind !== undefined) throw new Error(`${extra.name} could not read the news: ${behind}`);
     const { patience = PATIENCE_MS } = extra;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -180,7 +179,8 @@ export class Extras<Job, JobResult> {
       }, patience);
     });
     try {
-      return await Promise.race([deciding, late]);
+      // One that throws at once is an error with its name, too.
+      return await Promise.race([step(), late]);
     } catch (error) {
       throw new Error(`${extra.name}: ${reasonOf(error)}`, { cause: error });
     } finally {
