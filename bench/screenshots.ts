@@ -47,7 +47,8 @@ async function take(
   await page.goto(url);
   await page.waitForURL(`${origin}/`);
   const views: [name: string, path: string, sign: string][] = [
-    ['now', '/', '.letter'],
+    ['inbox', '/', '.queue .row'],
+    ['now', '/now', '.letter'],
     ['conversation', `/m/${channel}/${question}`, 'article table'],
     ['flow', '/flow', '.timeline .bar'],
   ];

@@ -62,6 +62,9 @@ describe.skipIf(!IS_READY)(
       await soon(() => rows.count()).toBe(MANY + 3);
       const first = await rows.first().boundingBox();
       expect(first?.y).toBeLessThan(300);
+      const wide =
+        "[...document.querySelectorAll('.queue .row')].filter((row) => row.scrollWidth > row.clientWidth).length";
+      expect(await page.evaluate(wide)).toBe(0);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
       const kinds = await rows.locator('.title .chip').allInnerTexts();
       expect(kinds.slice(0, 2).toSorted()).toEqual(['? asks you', '? plan']);
