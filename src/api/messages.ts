@@ -313,6 +313,8 @@ export interface WebInbox {
   unread: number;
   questions: number;
   messages: WebInboxItem[];
+  /** False while this machine has not counted all messages yet: there may be more. */
+  complete: boolean;
   event_id: string;
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { messageFile, relPathAt } from '../../src/protocol/layout.ts';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
 import { Bus, type Host } from '../support/bus.ts';
@@ -22,7 +22,7 @@ describe.skipIf(!IS_READY)(
     let web: Web;
     let task: string;
 
-    beforeAll(async () => {
+    beforeEach(async () => {
       const bus = new Bus();
       host = await bus.host('front', {
         painter: { default: { cli: 'cat > /dev/null; echo no paint >&2; exit 4', attempts: 1 } },
@@ -53,7 +53,7 @@ describe.skipIf(!IS_READY)(
       expect((await host.run('inbox', '--count')).code).toBe(0);
       web = await Web.open(host);
     }, SLOW.timeout);
-    afterAll(() => web.stop());
+    afterEach(() => web.stop());
 
     it('has everything that waits, what asks first, on a phone within the first 300 pixels', async () => {
       const window = await browsing.window(web, { viewport: PHONE });

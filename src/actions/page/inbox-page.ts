@@ -39,7 +39,8 @@ export async function inboxPage(
       return itemOf(entry, await lookup);
     }),
   );
-  return { for: name, unread: came.unread, questions: asking.questions, messages };
+  const complete = asking.complete && came.complete;
+  return { for: name, unread: came.unread, questions: asking.questions, messages, complete };
 }
 
 function itemOf(entry: InboxEntry, lookup: Lookup): WebInboxItem {

@@ -43,6 +43,8 @@ export interface Inbox {
   questions: number;
   /** Whether `limit` left out older messages. */
   cut: boolean;
+  /** False while the index lacks messages, with `patience`. */
+  complete: boolean;
 }
 
 export interface InboxInput {
@@ -73,7 +75,7 @@ export async function inboxHere(
 ): Promise<Inbox> {
   const tip = await tipOf(context);
   const [seen, records] = await Promise.all([seenHere(context), known ?? readRecords(context)]);
-  return withIndex(context, indexing, async (index) => {
+  return withIndex(context, indexing, async (index, complete) => {
     const asking = await openQuestionsTo(context, index, { name, tip, records });
     const unread = Object.values(unreadOf(index, seen, name))
       .flat()
@@ -100,6 +102,7 @@ export async function inboxHere(
       unread: unread.length,
       questions: asking.length,
       cut: wanted.length > limit,
+      complete,
     };
   });
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebInbox, WebSeenRequest } from '../../api/api.ts';
 import { messageKey } from '../../protocol/layout.ts';
 import { useKeys } from '../keys/use-keys.ts';
@@ -16,14 +16,25 @@ import { groupsOf, withNews, type Row, type ShownRow } from './rows.ts';
 
 /** The most messages that are loaded. */
 const MOST = 200;
+/** Milliseconds until it is loaded again when messages were not counted yet. */
+const INCOMPLETE_MS = 2000;
 
 /** Loads what waits for the reader. */
 export function useInbox(): Loaded<WebInbox> & { again: () => void } {
-  return useLoaded('inbox', (signal) => get<WebInbox>('inbox', { open: 1, limit: MOST }, signal), [
-    'reset',
-    'messages',
-    'outbox',
-  ]);
+  const loaded = useLoaded(
+    'inbox',
+    (signal) => get<WebInbox>('inbox', { open: 1, limit: MOST }, signal),
+    ['reset', 'messages', 'outbox'],
+  );
+  const { value, again } = loaded;
+  useEffect(() => {
+    if (value?.complete !== false) return undefined;
+    const timer = setTimeout(again, INCOMPLETE_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [value]);
+  return loaded;
 }
 
 /** Actions on a row. */
