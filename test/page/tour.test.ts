@@ -136,7 +136,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
       await page.waitForURL(`**/m/${channel}/${question}`);
       await feed.locator('article[aria-current=true] strong', { hasText: 'everything' }).waitFor();
       await page.getByRole('link', { name: 'side room' }).click();
-      await page.getByRole('feed', { name: 'Messages in side room' }).waitFor();
+      await page.getByLabel('Messages in side room').waitFor();
     }));
 
   it('every message has an address that leads to it, and to its thread as a tree', () =>
@@ -283,7 +283,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
 
   it('what arrives elsewhere is marked unread until it was seen', () =>
     visit(`/c/${other}`, async ({ page, origin }) => {
-      await page.getByRole('feed').waitFor();
+      await page.getByLabel('Messages in side room').waitFor();
       await page.getByText(/^\d+ messages?$/).waitFor();
       await page.goto(`${origin}/`);
       const link = page

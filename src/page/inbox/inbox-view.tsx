@@ -49,7 +49,7 @@ interface Props {
 
 /** Everything that waits for the reader, to be dealt with in its place. */
 export function InboxView({ inbox, rows, show }: Props): JSX.Element {
-  const { now } = useModel();
+  const { now, session } = useModel();
   const { go } = useNavigation();
   const all = useShown(rows);
   const list = useRef<HTMLUListElement>(null);
@@ -101,7 +101,13 @@ export function InboxView({ inbox, rows, show }: Props): JSX.Element {
       {rows !== undefined && shown.length === 0 && (
         <p class="dim empty">
           Nothing waits for you. What agents ask you, what fails, and the answers to what you asked
-          come here; <Link to={{ view: 'write' }}>write to one</Link> to begin.
+          come here
+          {session?.read_only === false && (
+            <>
+              ; <Link to={{ view: 'write' }}>write to one</Link> to begin
+            </>
+          )}
+          .
         </p>
       )}
       <ul class="plain queue" aria-label="What waits for you" ref={list}>

@@ -65,7 +65,7 @@ export function RowItem({ row, isFirst, onDone, onFocus }: Props): JSX.Element {
       )}
       {mayWrite && (
         <div class="todo" inert={isOver}>
-          {letter !== undefined && <RetryButton letter={letter} />}
+          {letter !== undefined && session.may_operate && <RetryButton letter={letter} />}
           {item !== undefined && !item.proposal && (
             <ReplyBox {...placeOf(item)} from={item.from} options={item.options} />
           )}

@@ -127,7 +127,7 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
         setBusy('');
       });
   };
-  const mayWrite = session?.read_only === false;
+  const mayOperate = session?.may_operate === true;
   return (
     <Card
       title="Dead letters and parked mail"
@@ -139,7 +139,7 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
           <span class="dim said" role="status">
             {said?.ok === true ? said.words : ''}
           </span>
-          {mayWrite && letters.length > 1 && (
+          {mayOperate && letters.length > 1 && (
             <button
               type="button"
               disabled={busy !== ''}
@@ -167,7 +167,7 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
         {letters.map((letter) => (
           <li key={letter.id}>
             <Letter letter={letter}>
-              {mayWrite && (
+              {mayOperate && (
                 <button
                   type="button"
                   aria-label={`Retry ${letter.id}, ${letter.actor}: ${letter.reason}`}
