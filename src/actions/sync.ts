@@ -4,6 +4,7 @@ import { shown } from '../protocol/text/result.ts';
 import { parseWindow } from '../protocol/window.ts';
 import { keptRef } from '../transport/clone/branches.ts';
 import type { CheckoutState } from '../transport/transport.ts';
+import type { PublishOutcome } from '../bus/publish-waiters.ts';
 import { hasFiles } from '../state/outbox.ts';
 import { directPublisher, refreshed, tipOf, type Context } from './context.ts';
 import { decideLoss, findLostMail } from './lost-mail.ts';
@@ -58,7 +59,16 @@ export async function sync(
   if (waiting.length > 0) {
     const ids = waiting.map(({ id }) => id);
     const op = publishOp(waiting.some(hasFiles) ? 'with files' : 'plain');
-    const answered = await ask(paths.socket, { op, ids }, 60_000);
+    let answered = await ask(paths.socket, { op, ids }, 60_000);
+    // The dispatcher may have begun before another bus made room for this one, which this process has just seen.
+    const isBehind = (one: PublishOutcome): boolean =>
+      !one.published && one.failure.kind === 'another_bus';
+    if (
+      news.ok &&
+      answered.kind === 'answered' &&
+      Object.values(answered.answer.outcomes ?? {}).some(isBehind)
+    )
+      answered = await ask(paths.socket, { op, ids }, 60_000);
     if (answered.kind === 'nobody') {
       const publisher = directPublisher(context);
       await publisher.flush();

@@ -434,7 +434,8 @@ it('another bus that is pushed in the place of this one is not followed, and mai
   expect((await host.run('log')).out).not.toContain('theirs');
   expect([tipOf(bus), running.count('cursor_lost')]).toEqual([instead, 0]);
 
-  expect((await host.run('sync', '--recreate')).code).toBe(0);
+  const recreated = await host.run('sync', '--recreate');
+  expect(recreated.code, recreated.err).toBe(0);
   await until('the second answer', () => answered(bus).length === 2);
   expect(answered(bus)).toContain(asked[0]);
   const kept = `refs/heads/main-replaced-${instead.slice(0, 12)}`;
