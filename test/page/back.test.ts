@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)(`the way back ${UNLESS}`, SLOW, () => {
       await page.locator('.channel-list li').nth(40).waitFor();
       const before = await scrolled(window, 900);
       await clickVisible(window, '.channel-list a');
-      await page.getByRole('feed', { name: /^Messages in room/ }).waitFor();
+      await page.getByLabel(/^Messages in room/).waitFor();
       await page.goBack();
       await soon(() => top(window)).toBe(before);
     }));

@@ -90,15 +90,20 @@ export function InboxView({ inbox, rows, show }: Props): JSX.Element {
   useKeys('inbox', act);
   return (
     <View title="Inbox" class="inbox">
-      {now !== undefined && <Verdict now={now} />}
-      <Filters rows={all} show={show} />
       <Problem words={problem ?? inbox.problem} />
-      {rows === undefined && inbox.problem === undefined && (
-        <p class="dim" role="status">
+      {/* Nothing stands below the verdict before it is there: it would be moved. */}
+      {now !== undefined && (
+        <>
+          <Verdict now={now} />
+          <Filters rows={all} show={show} />
+        </>
+      )}
+      {(now === undefined || rows === undefined) && inbox.problem === undefined && (
+        <p key={String(now === undefined)} class="dim" role="status">
           Loading…
         </p>
       )}
-      {rows !== undefined && shown.length === 0 && (
+      {now !== undefined && rows !== undefined && shown.length === 0 && (
         <p class="dim empty">
           Nothing waits for you. What agents ask you, what fails, and the answers to what you asked
           come here
@@ -111,7 +116,7 @@ export function InboxView({ inbox, rows, show }: Props): JSX.Element {
         </p>
       )}
       <ul class="plain queue" aria-label="What waits for you" ref={list}>
-        {groupsOf(shown).map((group) => (
+        {groupsOf(now === undefined ? [] : shown).map((group) => (
           <li key={group[0]?.key} class="group">
             {group.map((row) => (
               <RowItem
