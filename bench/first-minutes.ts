@@ -151,10 +151,6 @@ async function play(home: string): Promise<Step[]> {
   await step('a first question', async () => {
     await sleep(300);
     terminal.type(ENTER);
-    if ((await terminal.sees('I read and change', 'One line')) === 'One line') {
-      await sleep(300);
-      terminal.type(ENTER);
-    }
     await terminal.sees('I read and change this project.');
     await terminal.sees(PROMPT);
   });
