@@ -68,6 +68,12 @@ function layOut(home: string): void {
   writeFileSync(join(home, 'bin', 'claude'), answer, { mode: 0o755 });
 }
 
+/** Words of the questions of `init`, in the order in which they are asked; not every machine is asked all. */
+const QUESTIONS = [
+  ...['Your name in messages', 'Which agent CLI', 'Where does', 'in a sandbox?'],
+  ...['as a service?', 'now?'],
+];
+
 /** A terminal in the namespace. */
 class Terminal {
   readonly #pty: Pty;
@@ -138,14 +144,12 @@ async function play(home: string): Promise<Step[]> {
   });
   await step('init in a project', async () => {
     await say('cd app', PROMPT);
-    let shown = await say('crosstalk init', 'Your name in messages');
-    // Enter is the answer to every question, up to the last one.
-    while (shown !== 'now?') {
+    let shown = await say('crosstalk init', ...QUESTIONS);
+    // Enter is the answer to every question, up to the last one. One that was answered is shown again.
+    for (let at = QUESTIONS.indexOf(shown); shown !== 'now?'; at = QUESTIONS.indexOf(shown)) {
       await sleep(300);
       terminal.type(ENTER);
-      shown = await terminal.sees(
-        ...['Which agent CLI', 'Where does', 'in a sandbox?', 'as a service?', 'now?'],
-      );
+      shown = await terminal.sees(...QUESTIONS.slice(at + 1));
     }
   });
   await step('a first question', async () => {
